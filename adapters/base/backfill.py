@@ -5,24 +5,28 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from retrivex.errors import StoreError
-from retrivex.merging.stored_cuts import count_and_cut
+from retrivex.errors import ConfigError, StoreError
+from retrivex.merging.stored_cuts import count_and_cut, rules, unpack
+from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
 from .collection import Collection, Record, Scan
 from .documents import Passage, as_int, linked_chains
-from .fields import FieldMap
+from .fields import FieldMap, look_up_path
 from .positions_file import Places
 from .retries import RetryingCollection
 from .store import read_record
 
 How: TypeAlias = Literal["numbers", "links", "offsets", "order"]
 """Where the numbers of a document come from; `order` is that of the scan."""
+
+_SHOWN = 60
+"""Characters of a value that errors show."""
 
 Report: TypeAlias = Callable[[str, int, int | None], None]
 """`report(step, done, total)`: called with the progress; the total is None where it is not known."""
@@ -40,7 +44,7 @@ class Backfilled:
     unnumbered_count : all of them
     orphans : records that name no document
     written : records whose numbers were set, in this run and those before
-    counted : records whose counts were set, in this run and those before
+    counted : records whose counts are set, by this run or, as it found, before
     """
 
     records: int
@@ -69,6 +73,9 @@ def backfill(
     else from their offsets (by page, where there are pages), else, with `by_order`, from the order in which the
     collection gives its records: only where that is the order of the text.
 
+    A run that writes counts reads every record again. Counts that are there and hold for the text stay; where the
+    records are no longer those that `places` describes, they are numbered anew.
+
     Parameters
     ----------
     collection : with a sync client
@@ -82,23 +89,30 @@ def backfill(
 
     Raises
     ------
+    ConfigError
+        If the field for counts is one that is read for something else.
     StoreError
-        If the collection fails or cannot be written to, or `places` is of another collection.
+        If the collection fails or cannot be written to, a record's field for counts holds something else, or `places`
+        is of another collection.
     """
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= 10_000:
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
     if tokenizer is not None and not write:
         raise StoreError("counts are kept in the collection only: backfill with write=True (--write), or without them")
+    path = None if tokenizer is None else _path_of_counts(collection)
     _same_collection(collection, places, origin)
     _scan(collection, places, batch, report)
     made = _number(places, by_order, report)
     counted = 0
-    if tokenizer is not None:
+    if tokenizer is not None and path is not None:
         # all is read before anything is written: some stores move the records that they change
-        _count(collection, places, tokenizer, batch, report)
+        _count(collection, path, places, tokenizer, batch, report)
+        if not places.state("scanned"):
+            _scan(collection, places, batch, report)
+            made = _number(places, by_order, report)
     written = _write(collection, places, batch, report) if write else 0
-    if tokenizer is not None:
-        counted = _write_counts(collection, places, batch, report)
+    if path is not None:
+        counted = _write_counts(collection, path, places, batch, report)
     return Backfilled(**made, written=written, counted=counted)
 
 
@@ -269,32 +283,127 @@ def _id(passage: Passage) -> str:
 # ---- counting
 
 
-def _count(collection: Collection, places: Places, tokenizer: Tokenizer, batch: int, report: Report) -> None:
-    """Count and cut the text of every record; counts and the place to go on at are kept together."""
-    path = collection.fields.path("counts")
+def _path_of_counts(collection: Collection) -> str:
+    """Return where counts are written, if nothing else is read from there."""
+    names = collection.fields
+    path = names.path("counts")
     if path is None:
         raise StoreError(f"{collection.name} has no field for counts: name one with fields=FieldMap(counts=...)")
+    way_out = "name another one with --field counts=OTHER, or fields=FieldMap(counts=...)"
+    for known in fields(names):
+        for other in () if known.name in ("counts", "root") else names.paths(known.name):
+            if f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}."):
+                raise ConfigError(
+                    f"counts would be written to {path!r}, and {known.name} is read from {other!r}: {way_out}"
+                )
+    trouble = collection.refuses_text(path)
+    if trouble is not None:
+        raise StoreError(f"{collection.name} cannot keep counts in {path!r}: {trouble}; {way_out}")
+    return path
+
+
+def _count(collection: Collection, path: str, places: Places, tokenizer: Tokenizer, batch: int, report: Report) -> None:
+    """Count and cut the text of every record that does not have it; what is found and where to go on are kept together.
+
+    Where a record is not as the file describes it, all that was read for numbering is forgotten.
+    """
     retrying = RetryingCollection(collection)
-    asked = [tokenizer.name, path]
+    asked = [tokenizer.name, path, rules(tokenizer.name)]
     state = places.state("counting")
     if state is None or state["asked"] != asked:
-        state = {"asked": asked, "after": None, "done": False}
+        state = {"asked": asked, "after": None}
         with places.transaction(write=True) as connection:
             connection.execute("DELETE FROM counted")
-    while not state["done"]:
+    while state is not None:
         answer = retrying.ask(Scan(state["after"], batch))
         passages = [read_record(record, collection) for record in answer.records]
-        known = [passage for passage in passages if passage.text and passage.id is not None]
-        counts = count_and_cut([passage.text for passage in known], tokenizer)
-        rows = [(passage.id, count.to_field(tokenizer.name)) for passage, count in zip(known, counts, strict=True)]
-        state = {"asked": asked, "after": answer.after, "done": answer.after is None}
+        values = _counts(passages, collection, tokenizer)
+        rows = [_row(record, collection) for record in answer.records]
+        state = None if answer.after is None else {"asked": asked, "after": answer.after}
         with places.transaction(write=True) as connection:
             if answer.again:
                 connection.execute("DELETE FROM counted")
-            connection.executemany("INSERT OR REPLACE INTO counted (id, value) VALUES (?, ?)", rows)
+            connection.executemany(
+                "INSERT OR REPLACE INTO counted (id, value, written) VALUES (?, ?, ?)",
+                [(record.id, *value) for record, value in zip(answer.records, values, strict=True)],
+            )
             _keep(connection, "counting", state)
+            if not all(_is_as_read(connection, row) for row in rows) or (state is None and _are_gone(connection)):
+                connection.execute("DELETE FROM record")
+                connection.execute("DELETE FROM state WHERE key IN ('scanned', 'after')")
             (done,) = connection.execute("SELECT count(*) FROM counted").fetchone()
         report("counting", done, None)
+
+
+def _counts(passages: Sequence[Passage], collection: Collection, tokenizer: Tokenizer) -> list[tuple[str, bool]]:
+    """Return what the field of each record has to hold, nothing where there is no text, and whether it does."""
+    made = dict.fromkeys(range(len(passages)), ("", False))
+    wanting = {}
+    for at, passage in enumerate(passages):
+        if not passage.text:
+            continue
+        held = _held(passage, collection)
+        stored = StoredCount.from_field(held, tokenizer.name)
+        if stored is not None and stored.holds(passage.text, tokenizer.name) and _cuts_hold(stored, passage, tokenizer):
+            made[at] = (held, True)
+        else:
+            wanting[at] = held
+    counts = count_and_cut([passages[at].text for at in wanting], tokenizer)
+    for (at, held), count in zip(wanting.items(), counts, strict=True):
+        value = count.to_field(tokenizer.name)
+        made[at] = (value, value == held)
+    return list(made.values())
+
+
+def _held(passage: Passage, collection: Collection) -> Any:
+    """Return what a record has where its count goes.
+
+    Raises
+    ------
+    StoreError
+        If that is somebody else's.
+    """
+    name = passage.fields.counts[0]
+    # where the name leads into a mapping, something else may be in the place of that
+    for end in [end for end, letter in enumerate(name) if letter == "."]:
+        outer = look_up_path(passage.metadata, name[:end])
+        if outer is not None and not isinstance(outer, Mapping):
+            raise _not_ours(passage, collection, name[:end], outer)
+    held = look_up_path(passage.metadata, name)
+    if held is None or (isinstance(held, str | Sequence | Mapping) and not held) or StoredCount.is_field(held):
+        return held
+    raise _not_ours(passage, collection, name, held)
+
+
+def _not_ours(passage: Passage, collection: Collection, name: str, value: Any) -> StoreError:
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+    return StoreError(
+        f"{collection.name}: record {passage.id!r} has {shown} in {name!r}, which is no count of ours and would be "
+        "overwritten; nothing was written. Name another field with --field counts=OTHER, or fields=FieldMap(counts=...)"
+    )
+
+
+def _cuts_hold(stored: StoredCount, passage: Passage, tokenizer: Tokenizer) -> bool:
+    return stored.cuts is not None and unpack(stored.cuts, passage.text, tokenizer.name) is not None
+
+
+def _is_as_read(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
+    """Say whether a record is as it was read for numbering, but for a number that was written since."""
+    id, doc_id, scope, known, *others = row
+    found = connection.execute(
+        "SELECT doc_id, scope, page, start, before, after, known, number, written FROM record WHERE id = ?", (id,)
+    ).fetchone()
+    if found is None or found[:6] != (doc_id, scope, *others):
+        return False
+    before, number, written = found[6:]
+    return known == number if written else known in (before, number)
+
+
+def _are_gone(connection: sqlite3.Connection) -> bool:
+    """Say whether records were read for numbering that are no longer there."""
+    (gone,) = connection.execute("SELECT EXISTS (SELECT id FROM record EXCEPT SELECT id FROM counted)").fetchone()
+    return bool(gone)
 
 
 # ---- writing
@@ -314,11 +423,13 @@ def _write(collection: Collection, places: Places, batch: int, report: Report) -
     return _set_fields(collection, places, asked, changes, batch, report)
 
 
-def _write_counts(collection: Collection, places: Places, batch: int, report: Report) -> int:
-    path = collection.fields.path("counts")
-    assert path is not None  # looked at when they were made
-    asked = _Unwritten("counted", "value", "TRUE", "writing counts")
-    return _set_fields(collection, places, asked, lambda row: {path: row[0]}, batch, report)
+def _write_counts(collection: Collection, path: str, places: Places, batch: int, report: Report) -> int:
+    """Set the counts that records do not have yet; the file then forgets them, so that the next run looks again."""
+    asked = _Unwritten("counted", "value", "value <> ''", "writing counts")
+    counted = _set_fields(collection, places, asked, lambda row: {path: row[0]}, batch, report)
+    with places.transaction(write=True) as connection:
+        connection.execute("DELETE FROM counted")
+    return counted
 
 
 class _Unwritten(NamedTuple):

@@ -174,6 +174,10 @@ class Collection(ABC):
         """Say the same where there is only an async client; asked after the first answer."""
         return None
 
+    def refuses_text(self, path: str) -> str | None:
+        """Say why a field cannot take texts of ours, as one of ids; None where it can, or nobody knows."""
+        return None
+
     def place(self, id: str) -> tuple[ChunkKey, int] | None:
         """Return place and number of chunks in the document of a record; None where only the record itself says it."""
         return None

@@ -19,7 +19,7 @@ from retrivex.stores.access import check_store
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
 
-from .fields import FieldMap
+from .fields import FieldMap, without_path
 
 ID_KEY = "retrivex_id"
 """Under which a chunk made here keeps the id of the Document or node it was made of."""
@@ -88,7 +88,9 @@ class Passage:
         parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
         prefix = read(self.metadata, "prefix")
-        private = {*_PRIVATE, *self.fields.counts}
+        shown = {key: value for key, value in self.metadata.items() if key not in _PRIVATE}
+        for name in self.fields.counts:
+            shown = without_path(shown, name)
         known = ChunkMetadata(
             doc_id=doc_id,
             chunk_id=chunk_id,
@@ -97,7 +99,7 @@ class Passage:
             parent_id=None if parent is None else str(parent),
             heading_path=headings,
             page=as_int(page),
-            custom_metadata={key: value for key, value in self.metadata.items() if key not in private} | own,
+            custom_metadata=shown | own,
             timestamp=as_time(timestamp),
             chunk_count=counted,
             scope=None if scope is None else str(scope),

@@ -99,11 +99,11 @@ class FieldMap:
 
     def read(self, metadata: Mapping[str, Any], name: str) -> Any:
         """Return what `metadata` has under the first name for `name` that is present; None where none is."""
-        return next((value for key in getattr(self, name) if (value := _look_up_path(metadata, key)) is not None), None)
+        return next((value for key in getattr(self, name) if (value := look_up_path(metadata, key)) is not None), None)
 
     def key(self, metadata: Mapping[str, Any], name: str) -> str | None:
         """Return the first name for `name` that is present in `metadata`; None where none is."""
-        return next((key for key in getattr(self, name) if _look_up_path(metadata, key) is not None), None)
+        return next((key for key in getattr(self, name) if look_up_path(metadata, key) is not None), None)
 
     def path(self, name: str) -> str | None:
         """Return the field of a record that a vector store filters by for `name`; None where there is none.
@@ -146,7 +146,7 @@ class FieldMap:
         """Return what `root` holds of a record; None where that is no mapping, so that nobody knows its scope."""
         if self.root is None:
             return record
-        found = _look_up_path(record, self.root)
+        found = look_up_path(record, self.root)
         # written as `metadata.source` instead of `metadata: {source: ...}`: some stores take the one for the other
         beside = {key[len(self.root) + 1 :]: record[key] for key in record if key.startswith(f"{self.root}.")}
         inner = {} if found is None else as_mapping(found)
@@ -170,15 +170,38 @@ class FieldMap:
         )
 
 
-def _look_up_path(metadata: Mapping[str, Any], key: str) -> Any:
+def look_up_path(metadata: Mapping[str, Any], key: str) -> Any:
+    """Return what `metadata` has under a name, in which dots step into mappings; None where there is nothing."""
     found = metadata.get(key)
     if found is not None or "." not in key:
         return found
     for end, letter in enumerate(key):  # names may have dots themselves: `meta.v1.source` may lie in `meta.v1`
         inner = as_mapping(metadata.get(key[:end])) if letter == "." else None
-        if inner is not None and (found := _look_up_path(inner, key[end + 1 :])) is not None:
+        if inner is not None and (found := look_up_path(inner, key[end + 1 :])) is not None:
             return found
     return None
+
+
+def without_path(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return `metadata` without what `FieldMap.read` finds under a name; mappings that are empty then go, too.
+
+    Examples
+    --------
+    >>> without_path({"extra": {"counts": "3", "page": 1}, "more": {"counts": "3"}}, "extra.counts")
+    {'extra': {'page': 1}, 'more': {'counts': '3'}}
+    """
+    made = {name: value for name, value in metadata.items() if name != key}
+    for end, letter in enumerate(key):
+        value = made.get(key[:end]) if letter == "." else None
+        inner = as_mapping(value)
+        if inner is None or look_up_path(inner, key[end + 1 :]) is None:
+            continue
+        left = without_path(inner, key[end + 1 :])
+        if left:
+            made[key[:end]] = json.dumps(left, ensure_ascii=False) if isinstance(value, str) else left
+        else:  # it was made for this alone
+            del made[key[:end]]
+    return made
 
 
 def as_mapping(value: Any) -> Mapping[str, Any] | None:

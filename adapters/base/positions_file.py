@@ -36,7 +36,7 @@ _CACHE_KIB = 32 * 1024
 class Places(SharedFile):
     """The file of positions: the document and the chunk number of every record, as `retrivex backfill` writes it.
 
-    Threads may share it. Texts and vectors are not in it; counts are, until they are in the collection and after.
+    Threads may share it. Texts and vectors are not in it; counts are, until they are in the collection.
 
     Parameters
     ----------

@@ -211,17 +211,17 @@ def merge_fields(
     Raises
     ------
     StoreError
-        If a field lies in a struct, or a new one is neither text nor number.
+        If a field lies in a struct, a column cannot hold its values, or a new one is neither text nor number.
     """
     alike: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
     for id, values in changes.items():
         alike.setdefault(tuple(sorted(values)), {})[id] = values
     for paths, rows in alike.items():
         types = {path: _type(name, path, rows.values(), columns, table.schema) for path in paths}
+        merged = {path: _array(name, path, [values[path] for values in rows.values()], types[path]) for path in paths}
         new = [pa.field(path, types[path]) for path in paths if path not in table.schema.names]
         if new:
             table.add_columns(pa.schema(new))
-        merged = {path: pa.array([values[path] for values in rows.values()], types[path]) for path in paths}
         merged[ids.path[0]] = pa.array(list(rows)).cast(ids.type)
         table.merge_insert(ids.path[0]).when_matched_update_all().execute(pa.table(merged))
 
@@ -235,6 +235,17 @@ def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Colu
             "fields=FieldMap(...)"
         )
     return _type_of(next((row[path] for row in rows if row[path] is not None), None), path)
+
+
+def _array(name: str, path: str, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        first = next((value for value in values if value is not None), None)
+        raise StoreError(
+            f"{name} has a column {path!r} of type {kind}, which cannot hold {str(first)[:40]!r}: name another one "
+            "with fields=FieldMap(...) (--field NAME=OTHER)"
+        ) from error
 
 
 def _type_of(value: Any, path: str) -> pa.DataType:

@@ -358,13 +358,25 @@ class LanceDBCollection(Collection):
         merging = table.merge_insert(self._id_field).when_matched_update_all().when_not_matched_insert_all()
         merging.when_not_matched_by_source_delete(of_documents).execute(rows)
 
+    def refuses_text(self, path: str) -> str | None:
+        """Say why a column cannot take texts of ours: it holds ids, or is of another type or in a struct."""
+        table, columns = self._open()
+        if path == self._id_field:
+            return "it holds the ids"
+        if path not in table.schema.names:
+            is_inner = path in columns.named or "." in path
+            return "it is in a struct, where LanceDB cannot set it" if is_inner else None
+        column = Column((path,), table.schema.field(path).type)
+        return None if column.is_text else f"it is a column of type {column.type}"
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns of rows, in one merge for all rows that get the same ones; new columns are added.
 
         Raises
         ------
         StoreError
-            If the table has no ids, or a field lies in a struct: LanceDB cannot add one there.
+            If the table has no ids, a column cannot hold its values, or a field lies in a struct: LanceDB cannot add
+            one there.
         """
         table, columns = self._open()
         merge_fields(self.name, table, columns, self._ids(columns), changes)

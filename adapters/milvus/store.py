@@ -263,6 +263,15 @@ class MilvusCollection(Collection):
         params = {"json_path": field, "json_cast_type": cast}
         return f"params.add_index({column!r}, index_type='INVERTED', index_name={'by_' + name!r}, params={params!r})"
 
+    def refuses_text(self, path: str) -> str | None:
+        """Say why a field cannot take texts of ours: it holds ids, or is of another type."""
+        if self._schema is None:
+            return None  # there is no sync client, as writing says
+        if path == self._schema.key:
+            return "it holds the ids"
+        kind = self._schema.types.get(path, "VARCHAR")
+        return None if kind == "VARCHAR" else f"it is a field of type {kind}"
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records; whole records are read, changed and upserted.
 

@@ -23,7 +23,7 @@ from retrivex.model.chunk import Chunk
 
 from .client import AsyncClient, SyncClient, TimedClient
 from .query import FLOATS, OPERATORS, Metric, TableQuery, replacements, updates
-from .table import ADDED, LEARN, Field, Table, Values, learned, name, shown
+from .table import ADDED, LEARN, TEXTS, Field, Table, Values, learned, name, shown
 
 try:
     import psycopg
@@ -236,6 +236,16 @@ class PgvectorCollection(Collection):
                     cursor.executemany(statement, values)
 
         self._client.run(send)
+
+    def refuses_text(self, path: str) -> str | None:
+        """Say why a column cannot take texts of ours: it is not there, holds ids or vectors, or is of another type."""
+        query = self._query(self._table or self._learn(self._client.rows(*self._make_learn_query())))
+        if path in (query.id, self._vector_name):
+            return f"it holds the {'ids' if path == query.id else 'vectors'}"
+        found = query.table.field(path)
+        if found is None:
+            return "there is no such column: add it first, of type text"
+        return None if found.type in TEXTS else f"it is a column of type {found.type}"
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns, or keys inside JSON, in one transaction."""

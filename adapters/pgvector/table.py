@@ -22,7 +22,7 @@ UNREADABLE = frozenset({"bytea", "tsvector", "vector", "halfvec", "sparsevec", "
 
 _LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
 _DECIMALS = frozenset({"numeric", "real", "double precision"})
-_TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
+TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is a text
 _DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
@@ -43,7 +43,7 @@ class Column:
     @property
     def compared(self) -> str:
         """The type that values are compared in, so that an index is of use; text where any value might be an error."""
-        known = self.type in _LARGEST or self.type in _DECIMALS or self.type in _TEXTS or self.type == "uuid"
+        known = self.type in _LARGEST or self.type in _DECIMALS or self.type in TEXTS or self.type == "uuid"
         return self.type if known or self.labels else "text"
 
     def holds(self, value: str) -> bool:

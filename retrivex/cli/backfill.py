@@ -75,7 +75,10 @@ def backfill(
         found.fields = replace(found.fields, **_names(found.fields, field))
     if counts is not None and not write:
         raise typer.BadParameter("--counts: counts are kept in the collection only; add --write, or leave --counts out")
-    tokenizer = None if counts is None else import_module("retrivex.tokens").get_tokenizer(counts)
+    tokens = import_module("retrivex.tokens.tokenizer")
+    # what `auto` means, by its name: that never falls back to estimates, which would stay in the records
+    named = tokens.DEFAULT_ENCODING if counts == "auto" else counts
+    tokenizer = None if named is None else tokens.get_tokenizer(named)
     path = places or Path(f"{collection}.places.db")
     with files.Places(path, create=True) as file, progress("reading") as bar:
         steps: dict[str, TaskID] = {"reading": bar.task_ids[0]}

@@ -79,11 +79,11 @@ def unpack(packed: bytes, text: str, tokenizer: str) -> ChunkCuts | None:
 
 def _checksum(packed: bytes, text: str, tokenizer: str) -> int:
     data = text.encode("utf-8", "surrogatepass")
-    return zlib.crc32(data, zlib.crc32(memoryview(packed)[_CHECKED_FROM:], _rules(tokenizer)))
+    return zlib.crc32(data, zlib.crc32(memoryview(packed)[_CHECKED_FROM:], rules(tokenizer)))
 
 
 @lru_cache(maxsize=64)
-def _rules(tokenizer: str) -> int:
+def rules(tokenizer: str) -> int:
     """Return a checksum of what decides where texts are cut, and how they are counted."""
     segmenter = importlib.metadata.version("sentencex")
     return zlib.crc32(f"{VERSION} {UNIT_TOKENS} {segmenter} {tokenizer}".encode("utf-8", "surrogatepass"))

@@ -63,17 +63,34 @@ class StoredCount(NamedTuple):
     @classmethod
     def from_field(cls, field: Any, tokenizer: str) -> StoredCount | None:
         """Return what `to_field` made; None for another tokenizer's and for anything else. It need not hold."""
+        name, stored = cls._read_field(field)
+        return stored if name == tokenizer else None
+
+    @classmethod
+    def is_field(cls, field: Any) -> bool:
+        """Say whether `to_field` could have made it, for whichever tokenizer.
+
+        Examples
+        --------
+        >>> StoredCount.is_field("3 1611536610 - cl100k_base"), StoredCount.is_field("3 bees"), StoredCount.is_field(3)
+        (True, False, False)
+        """
+        return cls._read_field(field)[1] is not None
+
+    @classmethod
+    def _read_field(cls, field: Any) -> tuple[str, StoredCount | None]:
+        """Return the name of the tokenizer and the count; None where it is no such field."""
         if not isinstance(field, str) or len(field) > _MAX_FIELD_CHARS:
-            return None
+            return "", None
         tokens, _, rest = field.partition(" ")
         checksum, _, rest = rest.partition(" ")
         cuts, _, name = rest.partition(" ")
-        if name != tokenizer or not (_is_number(tokens) and _is_number(checksum)):
-            return None
+        if not (_is_number(tokens) and _is_number(checksum)) or not cuts:
+            return name, None
         try:
-            return cls(int(tokens), int(checksum), None if cuts == "-" else base64.b64decode(cuts, validate=True))
+            return name, cls(int(tokens), int(checksum), None if cuts == "-" else base64.b64decode(cuts, validate=True))
         except (binascii.Error, ValueError):  # ValueError: letters beyond ASCII
-            return None
+            return name, None
 
 
 def _checksum(data: bytes, tokens: int, tokenizer: str) -> int:

@@ -58,6 +58,6 @@ def test_counts_that_do_not_fit_are_not_kept() -> None:
 
 def test_the_rules_of_this_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this fails because texts are cut in another way, raise `VERSION`: indexes keep what was cut before."""
-    monkeypatch.setattr(stored_cuts, "_rules", lambda _: 0)
+    monkeypatch.setattr(stored_cuts, "rules", lambda _: 0)
     packed = [pack(ChunkCuts.read(text, "", TokenCache(WORDS)), text, "words") for text in FIXED]
     assert (VERSION, zlib.crc32(b"".join(packed))) == (2, 2083513377)

@@ -19,17 +19,21 @@ from hypothesis import strategies as st
 from support.memory_collection import MemoryCollection
 from support.properties import try_examples
 from support.strategies import tile
+from typer.testing import CliRunner
 
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
+from retrivex.adapters.base import opening
 from retrivex.adapters.base.backfill import Backfilled, backfill
 from retrivex.adapters.base.collection import ByIds, Collection, Record
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap
 from retrivex.adapters.base.positions_file import PlacedCollection, Places
 from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
-from retrivex.errors import StoreError
+from retrivex.cli import app
+from retrivex.errors import ConfigError, StoreError, TokenizerError
+from retrivex.merging import stored_cuts
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
-from retrivex.tokens import StoredCount, get_tokenizer
+from retrivex.tokens import StoredCount, get_tokenizer, tokenizer
 from retrivex.tokens.cache import TokenCache
 
 
@@ -316,7 +320,16 @@ def with_counts(collection: MemoryCollection, path: Path, **said: Any) -> Backfi
         return backfill(collection, places, write=True, tokenizer=EXACT, **said)
 
 
-@pytest.mark.parametrize("fields", [None, FieldMap(root="metadata"), FieldMap(counts="tokens_of_it")])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        None,
+        FieldMap(root="metadata"),
+        FieldMap(counts="tokens_of_it"),
+        FieldMap(counts="extra.counts"),
+        FieldMap(counts="extra.more.counts", root="metadata"),
+    ],
+)
 def test_counts_in_the_payload_save_reading_and_change_nothing(
     fields: FieldMap | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -467,3 +480,236 @@ def test_counts_are_not_kept_beside_a_collection(tmp_path: Path) -> None:
         collection.fields = FieldMap(counts=())
         with pytest.raises(StoreError, match=r"no field for counts: name one with fields=FieldMap\(counts"):
             backfill(collection, places, write=True, tokenizer=EXACT)
+
+
+def payloads(collection: MemoryCollection) -> list[dict[str, Any]]:
+    return [dict(one.payload) for one in collection.records]
+
+
+def put(collection: MemoryCollection, at: int, **values: Any) -> None:
+    one = collection.records[at]
+    collection.records[at] = Record(one.id, {**one.payload, **values}, None, one.vector)
+
+
+@pytest.mark.parametrize("root", [None, "metadata"])
+@pytest.mark.parametrize(
+    ("counts", "read"),
+    [
+        ("doc_id", "doc_id"),
+        ("scope", "scope"),
+        ("chunk_id", "chunk_id"),
+        ("chunk_index", "chunk_id"),
+        ("timestamp", "timestamp"),
+        ("score", "score"),
+        ("meta", "parent_id"),
+        ("meta.parent.counts", "parent_id"),
+    ],
+)
+def test_counts_are_not_written_over_another_field(root: str | None, counts: str, read: str, tmp_path: Path) -> None:
+    collection, _ = hive(FieldMap(root=root, counts=counts, parent_id="meta.parent"))
+    before = payloads(collection)
+    with pytest.raises(
+        ConfigError, match=rf"counts would be written to '.*{counts}', and {read} .*--field counts=OTHER"
+    ):
+        with_counts(collection, tmp_path)
+    assert (payloads(collection), collection.written, collection.asked) == (before, [], [])
+
+
+@pytest.mark.parametrize("counts", ["text", "content", "vector", "embedding"])
+def test_counts_are_not_written_over_texts_and_vectors(counts: str, tmp_path: Path) -> None:
+    collection, _ = hive(FieldMap(counts=counts))
+    with pytest.raises(ConfigError, match=f"counts would be written to '{counts}', and (text|embedding) is read"):
+        with_counts(collection, tmp_path)
+    assert collection.written == []
+
+
+@pytest.mark.parametrize(
+    "value", [17, 0, False, "3", "3 5", "three of them", ["1"], {"tokens": 1}, "9 9 ! name", "x" * 5000]
+)
+@pytest.mark.parametrize("name", ["chunk_counts", "extra.counts"])
+def test_a_value_of_somebody_else_is_not_overwritten(value: Any, name: str, tmp_path: Path) -> None:
+    collection, _ = hive(FieldMap(counts=name))
+    first, _, inner = name.partition(".")
+    put(collection, 11, **{first: {inner: value} if inner else value})
+    before = payloads(collection)
+    id = collection.records[11].id
+    for _ in range(2):
+        with pytest.raises(
+            StoreError, match=rf"record '{id}' has .* in '{name}', which .*--field counts=OTHER"
+        ) as error:
+            with_counts(collection, tmp_path, batch=5)
+        assert len(str(error.value)) < 400
+        assert (payloads(collection), collection.written) == (before, [])
+    collection.fields = FieldMap(counts="own_counts")  # the way out, with the same file
+    assert with_counts(collection, tmp_path).counted == 12
+    assert [{**one, "own_counts": ""} for one in before] == [{**one, "own_counts": ""} for one in payloads(collection)]
+
+
+def test_a_value_in_place_of_a_mapping_is_not_overwritten(tmp_path: Path) -> None:
+    collection, _ = hive(FieldMap(counts="extra.counts"))
+    put(collection, 3, extra="a note")
+    with pytest.raises(StoreError, match="has 'a note' in 'extra', which is no count of ours"):
+        with_counts(collection, tmp_path)
+    assert collection.written == []
+
+
+@pytest.mark.parametrize("value", [None, "", [], {}])
+def test_an_empty_value_is_no_value(value: Any, tmp_path: Path) -> None:
+    collection, _ = hive()
+    put(collection, 3, chunk_counts=value)
+    assert with_counts(collection, tmp_path).counted == 12
+    assert StoredCount.is_field(collection.records[3].payload["chunk_counts"])
+
+
+def test_a_field_that_the_store_keeps_for_itself_is_refused(tmp_path: Path) -> None:
+    collection, _ = hive(FieldMap(counts="id"))
+    collection.refuses_text = {"id": "it holds the ids"}.get  # type: ignore[method-assign]
+    with pytest.raises(StoreError, match=r"cannot keep counts in 'id': it holds the ids; .*--field counts=OTHER"):
+        with_counts(collection, tmp_path)
+    assert collection.written == []
+
+
+# ---- counts: a second run
+
+
+def counts_hold(collection: MemoryCollection) -> bool:
+    said = [StoredCount.from_field(one.payload.get("chunk_counts"), "cl100k_base") for one in collection.records]
+    texts = [one.payload["text"] for one in collection.records]
+    return all(one is not None and one.holds(text, "cl100k_base") for one, text in zip(said, texts, strict=True))
+
+
+def test_a_second_run_with_counts_reads_all_and_counts_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, _ = hive()
+    first = with_counts(collection, tmp_path, batch=5)
+    written, asked = len(collection.written), len(collection.asked)
+    monkeypatch.setattr(type(EXACT), "count", lambda *_: pytest.fail("counted again"))
+    assert with_counts(collection, tmp_path, batch=5) == first
+    assert len(collection.written) == written
+    assert len(collection.asked) == asked + 3
+
+
+def test_a_second_run_counts_what_was_changed(tmp_path: Path) -> None:
+    collection, _ = hive()
+    with_counts(collection, tmp_path)
+    put(collection, 3, text="Something else.")
+    put(collection, 5, chunk_counts=None)
+    put(collection, 7, chunk_counts=StoredCount.of("another text", 1, "cl100k_base").to_field("cl100k_base"))
+    collection.written.clear()
+    assert with_counts(collection, tmp_path).counted == 12
+    assert counts_hold(collection)
+    (changes,) = collection.written
+    assert set(changes) == {collection.records[at].id for at in (3, 5, 7)}
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_second_run_finds_a_collection_that_was_filled_again(renamed: bool, tmp_path: Path) -> None:
+    filled = [record(f"r{start}", text=f"Text {start}.", char_start=start) for start in (20, 0, 10, 30)]
+    collection = collection_of(filled)
+    assert with_counts(collection, tmp_path).counted == 4
+    collection.records = [replace(one, id=f"new {one.id}") if renamed else one for one in filled]
+    made = with_counts(collection, tmp_path)
+    assert (made.records, made.written, made.counted) == (4, 4, 4)
+    assert counts_hold(collection)
+    assert [one.payload["chunk_id"] for one in collection.records] == [2, 0, 1, 3]
+
+
+def test_a_second_run_finds_records_that_were_added_and_deleted(tmp_path: Path) -> None:
+    collection = collection_of([record(f"r{start}", text=f"Text {start}.", char_start=start) for start in (0, 10, 20)])
+    with_counts(collection, tmp_path)
+    collection.records.insert(1, record("r5", text="Text 5.", char_start=5))
+    made = with_counts(collection, tmp_path)
+    assert (made.records, made.written, made.counted) == (4, 4, 4)
+    assert [one.payload["chunk_id"] for one in collection.records] == [0, 1, 2, 3]
+    assert counts_hold(collection)
+    del collection.records[2]
+    made = with_counts(collection, tmp_path)
+    assert (made.records, made.written, made.counted) == (3, 3, 3)
+
+
+def test_a_second_run_keeps_the_name_that_a_document_was_given_since(tmp_path: Path) -> None:
+    collection = collection_of([record("a", char_start=0), record("b", char_start=5)])
+    with_counts(collection, tmp_path)
+    put(collection, 1, doc_id="another")
+    with_counts(collection, tmp_path)
+    assert [one.payload["doc_id"] for one in collection.records] == ["d", "another"]
+
+
+def test_a_run_that_was_stopped_while_writing_looks_again(tmp_path: Path) -> None:
+    collection = collection_of([record(f"r{n}", text=f"Text {n}.", chunk_id=n) for n in range(4)])
+    filled = list(collection.records)
+    write = collection.write
+
+    def stop_at_counts(changes: Any) -> None:
+        write(changes)
+        if "r1" in changes and "chunk_counts" in changes["r1"]:
+            raise Stopped
+
+    collection.write = stop_at_counts  # type: ignore[method-assign]
+    with pytest.raises(Stopped):
+        with_counts(collection, tmp_path, batch=2)
+    collection.write = write  # type: ignore[method-assign]
+    collection.records = filled
+    assert with_counts(collection, tmp_path, batch=2).counted == 4
+    assert counts_hold(collection)
+
+
+def test_cuts_by_other_rules_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection, _ = hive()
+    with_counts(collection, tmp_path)
+    old = payloads(collection)
+    stored_cuts.rules.cache_clear()
+    monkeypatch.setattr(stored_cuts, "VERSION", stored_cuts.VERSION + 1)
+    try:
+        assert with_counts(collection, tmp_path).counted == 12
+    finally:
+        stored_cuts.rules.cache_clear()
+    assert all(
+        one["chunk_counts"] != before["chunk_counts"] for one, before in zip(payloads(collection), old, strict=True)
+    )
+
+
+def test_reading_that_was_stopped_begins_anew_with_other_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection, _ = hive()
+    ask, scans = collection.ask, 0
+
+    def stopping(request: Any) -> Any:
+        nonlocal scans
+        scans += 1
+        if scans == 5:  # after three pages for the numbers and one for the counts
+            raise Stopped
+        return ask(request)
+
+    collection.ask = stopping  # type: ignore[method-assign]
+    with pytest.raises(Stopped):
+        with_counts(collection, tmp_path, batch=5)
+    collection.ask = ask  # type: ignore[method-assign]
+    stored_cuts.rules.cache_clear()
+    monkeypatch.setattr(stored_cuts, "VERSION", stored_cuts.VERSION + 1)
+    try:
+        with_counts(collection, tmp_path, batch=5)
+        cuts = [StoredCount.from_field(one["chunk_counts"], "cl100k_base") for one in payloads(collection)]
+        for stored, one in zip(cuts, payloads(collection), strict=True):
+            assert stored is not None
+            assert stored.cuts is not None
+            assert stored_cuts.unpack(stored.cuts, one["text"], "cl100k_base") is not None
+    finally:
+        stored_cuts.rules.cache_clear()
+
+
+def test_estimates_are_not_written_where_auto_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> Any:
+        raise TokenizerError(f"tokenizer {name!r}: no file. Set TIKTOKEN_CACHE_DIR to a folder that holds it")
+
+    collection, _ = hive()
+    monkeypatch.setattr(opening, "open_collection", lambda *_: collection)
+    monkeypatch.setattr(tokenizer, "_named", {})
+    monkeypatch.setattr(tokenizer, "load_encoding", refuse)
+    said = ["backfill", "qdrant", "x", "docs", "--places", str(tmp_path / "p.db"), "--write", "--counts"]
+    result = CliRunner().invoke(app, [*said, "auto"])
+    assert result.exit_code != 0
+    assert "TIKTOKEN_CACHE_DIR" in result.output + str(result.exception)
+    assert collection.written == []
+    assert CliRunner().invoke(app, [*said, "estimate"]).exit_code == 0
+    assert {one["chunk_counts"].split()[-1] for one in payloads(collection)} == {"estimate"}

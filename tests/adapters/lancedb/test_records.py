@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +15,14 @@ import pyarrow as pa
 from support.lancedb_tables import NAME, keys, table_of
 
 from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.positions_file import Places
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, uuid5_id
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
+from retrivex.tokens import get_tokenizer
 
 pytestmark = pytest.mark.integration
 
@@ -121,3 +125,32 @@ def test_a_field_in_a_struct_is_not_written(lance: lancedb.DBConnection) -> None
     with pytest.raises(StoreError, match="has no column 'key'"):
         LanceDBCollection(lance, NAME, id_field="key").write({"a": {"new": "x"}})
     assert "new" not in lance.open_table(NAME).schema.names
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.int64())])
+def test_a_column_of_another_type_is_one_clear_error(kind: pa.DataType, lance: lancedb.DBConnection) -> None:
+    schema = pa.schema([("id", pa.string()), ("text", pa.string()), ("chunk_counts", kind)])
+    lance.create_table(NAME, pa.table({"id": ["a"], "text": ["Bees."], "chunk_counts": [None]}, schema=schema))
+    collection = LanceDBCollection(lance, NAME)
+    with pytest.raises(StoreError, match=r"has a column 'chunk_counts' of type .*cannot hold '2 1 - name'"):
+        collection.write({"a": {"chunk_counts": "2 1 - name", "another": 1}})
+    assert lance.open_table(NAME).schema == schema
+    assert "is a column of type" in str(collection.refuses_text("chunk_counts"))
+
+
+def test_columns_that_take_no_counts(lance: lancedb.DBConnection) -> None:
+    lance.create_table(NAME, table_of([_langchain(n) for n in range(2)]))
+    collection = LanceDBCollection(lance, NAME, fields="langchain")
+    assert collection.refuses_text("id") == "it holds the ids"
+    assert "type fixed_size_list" in str(collection.refuses_text("vector"))
+    assert "in a struct" in str(collection.refuses_text("source"))
+    assert collection.refuses_text("text") is None
+    assert collection.refuses_text("chunk_counts") is None
+
+
+def test_no_number_is_written_where_counts_cannot_be(lance: lancedb.DBConnection, tmp_path: Path) -> None:
+    rows = pa.table({"id": ["a"], "text": ["Bees."], "doc_id": ["d"], "chunk_counts": pa.array([None], pa.int64())})
+    lance.create_table(NAME, rows)
+    with Places(tmp_path / "p.db", create=True) as places, pytest.raises(StoreError, match="cannot keep counts in"):
+        backfill(LanceDBCollection(lance, NAME), places, write=True, tokenizer=get_tokenizer("estimate"))
+    assert lance.open_table(NAME).schema == rows.schema
