@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report.evidence_tables import table
-from benchmarks.speed.batch_checks import COMPARED, MOST_GROWTH, growth, halves
+from benchmarks.speed.batch_rules import COMPARED, MOST_GROWTH, growth, halves
 
 RESULTS = Path(__file__).parents[1] / "results" / "batch.json"
 NAMES = {

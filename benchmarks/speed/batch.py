@@ -39,7 +39,8 @@ import pyarrow.parquet as pq
 from faults.kills import kill
 from support.worker_kills import killing
 
-from benchmarks.speed.batch_checks import COMPARED, as_loop, begins_like, check_flat, compose_one, same, thin
+from benchmarks.speed.batch_checks import as_loop, begins_like, compose_one, same
+from benchmarks.speed.batch_rules import COMPARED, check_flat, thin
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
 from retrivex import Document, RetrievalConfig, SpanComposer
 from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source

@@ -1,28 +1,19 @@
-"""What is checked of the runs of batches: rows against `compose` in a loop, and that memory stays flat."""
+"""Whether runs of batches give the rows that `compose` gives in a loop, and the same bytes."""
 
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.speed.batch_rules import COMPARED
 from retrivex import SeedHit, SpanComposer, Window
 from retrivex.batch import record_of
 from retrivex.stores import SQLiteStore
-
-COMPARED = 500
-"""Requests of a run that are compared with `compose` in a loop."""
-
-MOST_GROWTH = 0.05
-"""A run is flat where its second half takes at most so much more memory than the end of its first half."""
-
-
-# ---- rows
 
 
 def compose_one(row: dict[str, Any], composer: SpanComposer, store: SQLiteStore) -> dict[str, Any]:
@@ -87,53 +78,3 @@ def begins_like(out: Path, other: Path) -> bool:
     """Whether the parts of a folder are the first ones of another one, byte for byte."""
     names = sorted(path.name for path in out.glob("part-*"))
     return bool(names) and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
-
-
-# ---- memory
-
-
-def thin(looks: Sequence[tuple[int, float]], tenths: int = 10) -> list[dict[str, float]]:
-    """Return the median memory of each tenth of a run."""
-    most = max((rows for rows, _ in looks), default=0)
-    made = []
-    for tenth in range(tenths):
-        inside = [mb for rows, mb in looks if most * tenth / tenths <= rows < most * (tenth + 1) / tenths]
-        if inside:
-            made.append({"rows": round(most * (tenth + 1) / tenths), "mb": round(statistics.median(inside), 1)})
-    return made
-
-
-def growth(memory: Sequence[Mapping[str, float]]) -> float | None:
-    """Return how much more memory the second half of a run takes at most than the end of its first half.
-
-    Parameters
-    ----------
-    memory : by tenths, as of `thin`; a run of which a half was not looked at has no growth that is known
-
-    Examples
-    --------
-    >>> looks = [(10, 100.0), (20, 200.0), (30, 220.0), (40, 210.0)]
-    >>> growth([{"rows": rows, "mb": mb} for rows, mb in looks])
-    0.1
-    """
-    first, second = halves(memory)
-    return round(max(second) / first[-1] - 1, 4) if first and second else None
-
-
-def halves(memory: Sequence[Mapping[str, float]]) -> tuple[list[float], list[float]]:
-    """Return the memory of the tenths of each half."""
-    most = memory[-1]["rows"] + 1 if memory else 0  # 1: rows are rounded
-    first = [tenth["mb"] for tenth in memory if 2 * tenth["rows"] <= most]
-    return first, [tenth["mb"] for tenth in memory[len(first) :]]
-
-
-def check_flat(engine: str, memory: Sequence[Mapping[str, float]]) -> None:
-    """End the benchmark with exit code 1 where the memory of a run is not flat."""
-    grown = growth(memory)
-    if grown is None:
-        raise SystemExit(f"{engine}: memory is known of one half of the run alone: measure it again, in one go")
-    if grown > MOST_GROWTH:
-        raise SystemExit(
-            f"{engine}: memory is not flat: it grows by {grown:.1%} in the second half, {MOST_GROWTH:.0%} is the most "
-            "(a run that was stopped begins with empty caches: measure it in one go)"
-        )

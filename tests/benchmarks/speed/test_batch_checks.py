@@ -13,7 +13,8 @@ import pytest
 from support.batch_world import CONFIG, make_chunks, make_job
 
 from benchmarks.report import batch_tables
-from benchmarks.speed.batch_checks import COMPARED, MOST_GROWTH, as_loop, check_flat, growth, sample, thin
+from benchmarks.speed.batch_checks import as_loop, sample
+from benchmarks.speed.batch_rules import COMPARED, MOST_GROWTH, check_flat, growth, thin
 from retrivex import Document, SpanComposer
 from retrivex.batch import StoreAddress, local
 from retrivex.stores import SQLiteStore
