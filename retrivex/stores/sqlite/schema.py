@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 from retrivex.errors import StoreError
 from retrivex.stores.sqlite.connection import check_objects
@@ -15,6 +18,7 @@ SCHEMA_VERSION = 2
 """2 has vectors in a file of their own; files without vectors are written as 1, which earlier versions read, too."""
 
 _FIRST_VERSION = 1
+_PAUSE_S = 0.01
 
 # What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
 _CHUNK_FIELDS = """
@@ -119,7 +123,7 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         return
     if read_only:
         raise StoreError(f"{path} is empty: there is nothing to read; index documents into it first")
-    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    mode = _write_ahead(connection)
     if mode != "wal":
         raise StoreError(
             f"{path} cannot use write-ahead logging (journal mode is {mode!r}), which keeps readers and writers "
@@ -172,11 +176,40 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return version
 
 
+@contextmanager
+def _one_look(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:  # not after an error that has ended it
+            connection.execute("ROLLBACK")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> str:
+    """Switch to write-ahead logging and return the journal's mode.
+
+    SQLite does not wait here for another process that switches at the same time: it has to be asked again.
+    """
+    ends = time.monotonic() + connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
+    while True:
+        try:
+            mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return mode
+
+
 def _is_current(connection: sqlite3.Connection, path: str) -> bool:
     """Whether the file is a store of this version; False where it is still empty."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = schema_version(connection)
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    # in one transaction: another process may make the tables between two looks
+    with nullcontext() if connection.in_transaction else _one_look(connection):
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = schema_version(connection)
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if application == 0 and tables == 0:
         return False
     if application != APPLICATION_ID:
