@@ -110,17 +110,17 @@ def test_processes_may_create_the_same_file_at_the_same_time(tmp_path: Path) -> 
 def test_two_who_make_a_store_at_once_have_the_same_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"
     look = schema.schema_version
+    first = iter([True])
+    others: list[Future[None]] = []
 
+    def slow_look(connection: sqlite3.Connection) -> int:
+        if next(first, False):  # between two looks of the first one, the other makes the tables, if it can
+            others.append(threads.submit(lambda: SQLiteStore(path).close()))
+            wait(others, timeout=0.5)
+        return look(connection)
+
+    monkeypatch.setattr(schema, "schema_version", slow_look)
     with ThreadPoolExecutor(1) as threads:
-        others: list[Future[None]] = []
-
-        def slow_look(connection: sqlite3.Connection) -> int:
-            if not others:  # between two looks of the first one, the other makes the tables, if it can
-                others.append(threads.submit(lambda: SQLiteStore(path).close()))
-                wait(others, timeout=0.5)
-            return look(connection)
-
-        monkeypatch.setattr(schema, "schema_version", slow_look)
         SQLiteStore(path).close()
         others[0].result()
     with SQLiteStore(path) as store:
