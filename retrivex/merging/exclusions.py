@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
-from retrivex.text.ranges import merge_ranges, remaining
+from retrivex.text.occurrences import TextIndex
+from retrivex.text.ranges import add_range, merge_ranges, overlapping, remaining
 from retrivex.text.sentences import sentence_ranges
 
 MIN_SENTENCE = 24
@@ -33,8 +36,9 @@ class Exclusions:
     """
 
     ranges: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
     keys: set[ChunkKey] = field(default_factory=set)
+    _merged: dict[str, list[tuple[int, int]]] = field(default_factory=dict, init=False, repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.ranges or self.texts or self.keys)
@@ -62,12 +66,12 @@ class Exclusions:
         match item:
             case str():
                 if item:
-                    self.texts.append(item)
+                    self.texts.add(item)
             case Span():
                 for segment, start in _placed(item):
                     self._add_range(item.doc_id, start, start + segment.end - segment.start)
                 if not (item.exact and item.char_start is not None):
-                    self.texts.append(item.text)
+                    self.texts.add(item.text)
             case Chunk():
                 self._add_chunk(item)
             case (str() as doc_id, int() as start, int() as end):
@@ -88,51 +92,76 @@ class Exclusions:
         if start is not None and end is not None and end - start == len(item.text):
             self._add_range(metadata.doc_id, start, end)
         else:
-            self.texts.append(item.text)
+            self.texts.add(item.text)
 
     def _add_range(self, doc_id: str, start: int, end: int) -> None:
         self.ranges.setdefault(doc_id, []).append((start, end))
+        if start <= end:
+            add_range(self._merged.setdefault(doc_id, []), start, end)
 
     def left_of(self, span: Span) -> list[tuple[int, int]]:
         """Return what a span shows that is not excluded, as ranges of its text."""
         if not span.exact and span.text in self.texts:
             return []
-        shown = self.ranges.get(span.doc_id, ())
+        shown = self._merged.get(span.doc_id, ())
         cuts = [
             (segment.start + max(low - start, 0), segment.start + min(high - start, segment.end - segment.start))
             for segment, start in _placed(span)
-            for low, high in shown
-            if low < start + segment.end - segment.start and high > start
+            for low, high in overlapping(shown, start, start + segment.end - segment.start)
         ]
         whole = (0, len(span.text))
         parts = remaining(*whole, merge_ranges(cuts))
         # what joined passages is no passage
         return [part for part in parts if part == whole or any(c.isalnum() for c in span.text[slice(*part)])]
 
-    def touch(self, doc_id: str, char_start: int | None, text: str) -> bool:
-        """Whether a passage repeats any of what is excluded."""
-        if char_start is not None:
-            end = char_start + len(text)
-            if any(low < end and high > char_start for low, high in self.ranges.get(doc_id, ())):
-                return True
-        return any(_repeats(shown, text) or _repeats(text, shown) for shown in self.texts)
+    def touch(self, passages: Sequence[tuple[str, int | None, str]]) -> list[bool]:
+        """Whether each passage, a `(doc_id, char_start, text)`, repeats any of what is excluded."""
+        reach = {doc_id: _Reach(ranges) for doc_id, ranges in self.ranges.items()}
+        touched = [
+            start is not None and doc_id in reach and reach[doc_id].meets(start, start + len(text))
+            for doc_id, start, text in passages
+        ]
+        if self.texts and not all(touched):
+            texts = [text for _, _, text in passages]
+            repeats = _repeats_any(self.texts, texts)
+            touched = [found or repeats(text) for found, text in zip(touched, texts, strict=True)]
+            for number, _, _ in _find_whole(self.texts, texts):
+                touched[number] = True
+        return touched
 
-    def cuts(self, run: Run) -> list[tuple[int, int]]:
-        """Return what to take out of a run's text: merged `(start, end)` ranges, ascending."""
-        found: list[tuple[int, int]] = []
-        for source_start, source_end in self.ranges.get(run.doc_id, ()):
-            for (start, end), source in zip(run.ranges, run.sources, strict=True):
-                if source is None:
-                    continue
-                low = max(start, start + source_start - source)
-                high = min(end, start + source_end - source)
-                if low < high:
-                    found.append((low, high))
-        if self.keys:
-            found += [place for place, chunk in zip(run.ranges, run.chunks, strict=True) if chunk.key in self.keys]
-        for text in self.texts:
-            found += _find_repeats(run, text)
-        return merge_ranges(found)
+    def cuts(self, runs: Sequence[Run]) -> list[list[tuple[int, int]]]:
+        """Return what to take out of the text of each run: merged `(start, end)` ranges, ascending."""
+        if not self:
+            return [[] for _ in runs]
+        found = [[*self._cuts_by_place(run)] for run in runs]
+        if self.texts:
+            for number, start, end in _find_repeats(runs, self.texts):
+                found[number].append((start, end))
+        return [merge_ranges(ranges) for ranges in found]
+
+    def _cuts_by_place(self, run: Run) -> Iterator[tuple[int, int]]:
+        shown = self._merged.get(run.doc_id, ())
+        for (start, end), source, chunk in zip(run.ranges, run.sources, run.chunks, strict=True):
+            if chunk.key in self.keys:
+                yield start, end
+            elif source is not None:
+                for low, high in overlapping(shown, source, source + end - start):
+                    if low < high:
+                        yield start + max(low - source, 0), start + min(high - source, end - start)
+
+
+class _Reach:
+    """Ranges of one document, in any order, among which one that meets another is soon found."""
+
+    def __init__(self, ranges: Sequence[tuple[int, int]]) -> None:
+        ordered = sorted(ranges)
+        self.starts = [start for start, _ in ordered]
+        self.furthest = [*accumulate((end for _, end in ordered), max)]
+
+    def meets(self, start: int, end: int) -> bool:
+        """Whether any of them has something of `start..end`."""
+        before = bisect_left(self.starts, end)
+        return before > 0 and self.furthest[before - 1] > start
 
 
 def _placed(span: Span) -> list[tuple[Segment, int]]:
@@ -145,24 +174,37 @@ def _placed(span: Span) -> list[tuple[Segment, int]]:
     return [(segment, segment.char_start) for segment in span.segments if segment.char_start is not None]
 
 
-def _find_repeats(run: Run, shown: str) -> Iterable[tuple[int, int]]:
-    """Ranges of a run that repeat `shown`: all of it, whole chunks of it, or whole sentences of it.
+def _find_repeats(runs: Sequence[Run], shown: Collection[str]) -> Iterator[tuple[int, int, int]]:
+    """Ranges of runs, each after the number of its run, that repeat all of a shown text, or a whole chunk or sentence.
 
     What is shorter than `MIN_SENTENCE` repeats only what is the same as a whole: "cat" must not cut "concatenate".
     """
-    long = len(shown) >= MIN_SENTENCE
-    at = run.text.find(shown) if long else -1
-    while at != -1:
-        yield (at, at + len(shown))
-        at = run.text.find(shown, at + len(shown))
-    for (start, end), chunk in zip(run.ranges, run.chunks, strict=True):
-        if _repeats(chunk.text, shown):
-            yield (start, end)
-            continue
-        for first, last in sentence_ranges(chunk.text):
-            if _repeats(chunk.text[first:last], shown):
-                yield (start + first, start + last)
+    yield from _find_whole(shown, [run.text for run in runs])
+    repeats = _repeats_any(shown, [chunk.text for run in runs for chunk in run.chunks])
+    for number, run in enumerate(runs):
+        for (start, end), chunk in zip(run.ranges, run.chunks, strict=True):
+            if repeats(chunk.text):
+                yield number, start, end
+                continue
+            for first, last in sentence_ranges(chunk.text):
+                if repeats(chunk.text[first:last]):
+                    yield number, start + first, start + last
 
 
-def _repeats(text: str, shown: str) -> bool:
-    return text.strip() == shown.strip() or (len(text) >= MIN_SENTENCE and text in shown)
+def _find_whole(shown: Collection[str], texts: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Where all of a shown text stands in other texts: the number of the text, start and end."""
+    long = [text for text in shown if len(text) >= MIN_SENTENCE]
+    if long:
+        index = TextIndex(texts, len(long), max(map(len, long)))
+        for text in long:
+            for number, at in index.places(text):
+                yield number, at, at + len(text)
+
+
+def _repeats_any(shown: Collection[str], texts: Sequence[str]) -> Callable[[str], bool]:
+    """Return whether a text, one of `texts` or a part of one, is the same as a shown text or stands in one."""
+    same = {text.strip() for text in shown}
+    index = TextIndex(
+        [text for text in shown if len(text) >= MIN_SENTENCE], len(texts), max(map(len, texts), default=0)
+    )
+    return lambda text: text.strip() in same or (len(text) >= MIN_SENTENCE and index.holds(text))

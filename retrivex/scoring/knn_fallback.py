@@ -181,7 +181,7 @@ def _costs(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> list[in
     costs: list[int] = tokens.tolist()
     if not exclusions:
         return costs
-    cuts = [exclusions.cuts(run) for run in runs]
+    cuts = exclusions.cuts(runs)
     return [
         tokens if not cuts[unit.run] or _is_left(runs[unit.run], unit, cuts[unit.run]) else 0
         for tokens, unit in zip(costs, units, strict=True)

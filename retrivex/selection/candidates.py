@@ -19,7 +19,7 @@ from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Arrays, Problem
 from retrivex.text.leads import Prefixes, leads_of, may_have_lead
-from retrivex.text.ranges import remaining
+from retrivex.text.ranges import overlapping, remaining
 from retrivex.tokens.stored import TextCounts
 
 Integers = NDArray[np.int64]
@@ -131,8 +131,8 @@ def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> _Cut:
     pieces: list[Piece] = []
     joined: list[bool] = []
     excluded: set[ChunkKey] = set()
-    for number, run in enumerate(runs):
-        cuts = exclusions.cuts(run) if exclusions else []
+    cuts_of = exclusions.cuts(runs)
+    for number, (run, cuts) in enumerate(zip(runs, cuts_of, strict=True)):
         reached = -1
         for position, (start, end) in enumerate(run.ranges):
             parts = _readable(run, start, end, cuts) if cuts else [(start, end)]
@@ -144,7 +144,7 @@ def _chunk_pieces(runs: Sequence[Run], exclusions: Exclusions) -> _Cut:
                     continue
                 # a chunk that lies across earlier ones is a piece of its own, which nothing continues
                 follows = reached >= 0 and pieces[-1].end == reached
-                joined.append(follows and not (cuts and any(a < low and b > reached for a, b in cuts)))
+                joined.append(follows and not overlapping(cuts, reached, low))
                 pieces.append(Piece(number, position, position, low, high))
                 reached = max(reached, high)
     return _Cut(pieces, np.array(joined, dtype=np.bool_), None, excluded)
@@ -193,7 +193,7 @@ def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> _Cu
     joined: list[bool] = []
     unit_of: list[int] = []
     left: set[tuple[int, int]] = set()
-    cuts_of = [exclusions.cuts(run) for run in runs]
+    cuts_of = exclusions.cuts(runs)
     for number in units.whole.tolist():
         unit = units[number]
         cuts = cuts_of[unit.run]
@@ -204,7 +204,7 @@ def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> _Cu
         for low, high, first, last in parts:
             same = bool(pieces) and pieces[-1].run == unit.run
             # units of one run tile it, but for joiners between chunks: only a cut parts them
-            joined.append(same and not any(a < low and b > pieces[-1].end for a, b in cuts))
+            joined.append(same and not overlapping(cuts, pieces[-1].end, low))
             pieces.append(Piece(unit.run, first, last, low, high))
             unit_of.append(number)
         if parts and cuts:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
+
+_START, _END = itemgetter(0), itemgetter(1)
 
 
 def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -22,8 +26,35 @@ def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
+def add_range(merged: list[tuple[int, int]], start: int, end: int) -> None:
+    """Join one more range to merged ones, in place.
+
+    Examples
+    --------
+    >>> merged = [(0, 3), (5, 9), (12, 15)]
+    >>> add_range(merged, 2, 6)
+    >>> merged
+    [(0, 9), (12, 15)]
+    """
+    low, high = bisect_left(merged, start, key=_END), bisect_right(merged, end, key=_START)
+    if low < high:
+        start, end = min(start, merged[low][0]), max(end, merged[high - 1][1])
+    merged[low:high] = [(start, end)]
+
+
+def overlapping(merged: Sequence[tuple[int, int]], start: int, end: int) -> Sequence[tuple[int, int]]:
+    """Return those of merged ranges that have something of `start..end`.
+
+    Examples
+    --------
+    >>> overlapping([(0, 3), (5, 9), (12, 15)], 3, 13)
+    [(5, 9), (12, 15)]
+    """
+    return merged[bisect_right(merged, start, key=_END) : bisect_left(merged, end, key=_START)]
+
+
 def remaining(start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what `cuts` leave of `start..end`.
+    """Return what `cuts`, merged, leave of `start..end`.
 
     Examples
     --------
@@ -31,9 +62,7 @@ def remaining(start: int, end: int, cuts: Sequence[tuple[int, int]]) -> list[tup
     [(0, 2), (4, 9)]
     """
     left: list[tuple[int, int]] = []
-    for low, high in cuts:
-        if high <= start or low >= end:
-            continue
+    for low, high in overlapping(cuts, start, end):
         if low > start:
             left.append((start, low))
         start = max(start, high)

@@ -115,7 +115,7 @@ def _shifted_citations(original: Any) -> Any:
 
 
 def _nothing_excluded(_: Any) -> Any:
-    return lambda self, run: []
+    return lambda self, runs: [[] for _ in runs]
 
 
 def _parity(original: Any) -> Any:

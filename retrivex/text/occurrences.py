@@ -1,0 +1,121 @@
+"""Where many parts stand in many texts, in time that does not grow with the one times the other."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+FEW = 100
+"""Searches that reading the texts from the beginning serves sooner than sorting them does."""
+
+
+class TextIndex:
+    """Texts in which parts are looked for: by a suffix array (Manber and Myers, 1993) where there are many.
+
+    Parameters
+    ----------
+    texts : any number
+    searches : about how many parts will be looked for
+    longest : most characters of a part
+
+    Examples
+    --------
+    >>> index = TextIndex(["Bees sleep.", "Do bees sleep? Bees sleep."], 2, 10)
+    >>> index.holds("Bees"), index.holds("sleep.Do"), [*index.places("Bees sleep")]
+    (True, False, [(0, 0), (1, 15)])
+    """
+
+    def __init__(self, texts: Sequence[str], searches: int, longest: int) -> None:
+        # what separates texts occurs in none of them, so that no part is found across two
+        known = set().union(*texts)
+        self._separator = next(letter for letter in map(chr, range(sys.maxunicode + 1)) if letter not in known)
+        self._text = self._separator.join(texts)
+        self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)][:-1]
+        self._order = suffix_order(self._text, longest) if searches > FEW and self._text else None
+
+    def holds(self, part: str) -> bool:
+        """Whether a part, which is not empty, stands in any of the texts."""
+        if self._separator in part:
+            return False
+        if self._order is None:
+            return part in self._text
+        at = self._bounds(part)[0]
+        return at < len(self._order) and self._text.startswith(part, self._order[at])
+
+    def places(self, part: str) -> Iterator[tuple[int, int]]:
+        """Yield where a part, which is not empty, stands, from left to right and without overlap.
+
+        Each as the number of the text and the offset there.
+        """
+        if self._separator in part:
+            return
+        for at in self._places(part):
+            number = bisect_right(self._starts, at) - 1
+            yield number, at - self._starts[number]
+
+    def _places(self, part: str) -> Iterator[int]:
+        if self._order is None:
+            at = self._text.find(part)
+            while at != -1:
+                yield at
+                at = self._text.find(part, at + len(part))
+            return
+        low, high = self._bounds(part)
+        reached = 0
+        for at in np.sort(self._order[low:high]).tolist():
+            if at >= reached:
+                yield at
+                reached = at + len(part)
+
+    def _bounds(self, part: str) -> tuple[int, int]:
+        """Return from where to where the suffixes stand in the order that begin with a part."""
+        assert self._order is not None
+        text, length = self._text, len(part)
+
+        def begin(at: int) -> str:
+            return text[at : at + length]
+
+        low = bisect_left(self._order, part, key=begin)
+        return low, bisect_right(self._order, part, low, key=begin)
+
+
+def suffix_order(text: str, longest: int) -> Integers:
+    """Return the offsets of a text, ordered by the `longest` characters that follow each.
+
+    Characters, and then stretches of a length, are replaced by their ranks; as many of those as fit into an integer
+    make the ranks of stretches that are twice as long, or longer.
+
+    Parameters
+    ----------
+    text : n characters, n > 0
+    longest : characters that count; what is equal in all of them stands in any order
+
+    Examples
+    --------
+    >>> [int(at) for at in suffix_order("banana", 6)]
+    [5, 3, 1, 0, 4, 2]
+    """
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    rank = np.unique(codes, return_inverse=True)[1].astype(np.int64).ravel() + 1  # 0 is the end of the text
+    width = 1
+    while True:
+        base = int(rank.max()) + 1
+        fold = 62 // base.bit_length()
+        keys = np.zeros(len(rank), dtype=np.int64)
+        for step in range(fold):
+            keys *= base
+            shift = min(step * width, len(rank))
+            keys[: len(rank) - shift] += rank[shift:]
+        order: Integers = np.argsort(keys)
+        width *= fold
+        ordered = keys[order]
+        rank[order] = np.cumsum(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        if width >= longest or rank[order[-1]] == len(rank):
+            return order
