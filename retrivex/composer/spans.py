@@ -30,7 +30,7 @@ class SpanScorer:
     Parameters
     ----------
     relevance : of the seeds, in [0, 1], by key
-    seed_ids : positions of the seeds, by document
+    seed_ids : positions of the seeds, by document, ascending
     continuity : of each chunk with the one before it, by key
     parents : by parent_id
     config : the weights
@@ -57,6 +57,8 @@ class SpanScorer:
         seed_ids: dict[str, list[int]] = {}
         for seed in seeds:
             seed_ids.setdefault(seed.key[0], []).append(seed.key[1])
+        for places in seed_ids.values():
+            places.sort()
         return cls({seed.key: seed.relevance for seed in seeds}, seed_ids, continuity, parents, config, scorer)
 
     def score(self, span: Span) -> Span:

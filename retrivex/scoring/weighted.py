@@ -21,6 +21,7 @@ query's largest. One hit, or equal scores: every seed has relevance 1. All weigh
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -134,7 +135,7 @@ def adjacency(chunk_ids: Sequence[int], seed_ids: Sequence[int], decay: float) -
     Parameters
     ----------
     chunk_ids : n >= 1 positions of the span's chunks
-    seed_ids : positions of the seeds in the same document; none gives 0
+    seed_ids : positions of the seeds in the same document, ascending; none gives 0
     decay : beta, per chunk of distance; 0 ignores distance
 
     Examples
@@ -144,7 +145,12 @@ def adjacency(chunk_ids: Sequence[int], seed_ids: Sequence[int], decay: float) -
     """
     if not seed_ids:
         return 0.0
-    return sum([math.exp(-decay * min([abs(p - s) for s in seed_ids])) for p in chunk_ids]) / len(chunk_ids)
+    return sum([math.exp(-decay * _nearest(p, seed_ids)) for p in chunk_ids]) / len(chunk_ids)
+
+
+def _nearest(place: int, seed_ids: Sequence[int]) -> int:
+    at = bisect_left(seed_ids, place)
+    return min([abs(place - seed) for seed in seed_ids[max(at - 1, 0) : at + 1]])
 
 
 def span_factors(
@@ -161,7 +167,7 @@ def span_factors(
     ----------
     chunk_keys : of its n >= 1 chunks, in order
     relevance : of the seeds, in [0, 1], by key
-    seed_ids : positions of the seeds in the span's document
+    seed_ids : positions of the seeds in the span's document, ascending
     continuity : of each chunk with the one before it, by key
     whole_parent : whether the span holds all of a parent
     config : the weights and `distance_decay_beta`

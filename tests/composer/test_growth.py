@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.processor_time import growth
-from support.strategies import compose, hits_of, make_chunk, make_store, tile
+from support.strategies import bare, compose, hits_of, make_chunk, make_store, tile
+
+from retrivex import Chunk
+from retrivex.composer.pinned import pinned_span
+from retrivex.model.chunk import ChunkKey
+
+Place = Callable[[str, Sequence[str]], dict[ChunkKey, Chunk]]
 
 
 def _texts(count: int) -> list[str]:
@@ -27,6 +35,46 @@ def _compose(kind: str, count: int) -> Any:
     if kind == "kept":
         return compose(hits_of(store, dict.fromkeys(range(count), 1.0)), store, keep_top=count, **said)
     raise ValueError(kind)
+
+
+HALVES: dict[str, Callable[[Sequence[Chunk]], Any]] = {
+    "chunks": lambda half: {"exclude": half},
+    "texts": lambda half: {"exclude": [chunk.text for chunk in half]},
+    "ranges": lambda half: {
+        "exclude": [("d", chunk.metadata.char_start or 0, chunk.metadata.char_end or 0) for chunk in half]
+    },
+    "compositions": lambda half: {"exclude": [SimpleNamespace(spans=[pinned_span(chunk, Words())]) for chunk in half]},
+    "pinned": lambda half: {"pinned": half},
+    "pinned backwards": lambda half: {"pinned": half[::-1]},
+}
+"""What makes half of the chunks known before."""
+
+
+class Words:
+    """Counts words."""
+
+    def count(self, text: str) -> int:
+        """Return how many there are."""
+        return len(text.split())
+
+
+def _half_known(kind: str, count: int, place: Place, query: str | None) -> Any:
+    """Compose hits on all chunks of a document, half of which are known."""
+    texts = [f"In the end they came to see that the bees of hive {number} do not sleep. " for number in range(count)]
+    store = place("d", texts)
+    hits = hits_of(store, {number: 1 - number / count for number in range(count)})
+    return compose(hits, store, query=query, token_budget=1_000_000, **HALVES[kind]([*store.values()][::2]))
+
+
+@pytest.mark.parametrize("query", ["When do bees sleep?", None])
+@pytest.mark.parametrize("kind", ["ranges", "compositions", "pinned backwards"])
+def test_time_grows_with_the_number_of_places_that_are_known(kind: str, query: str | None) -> None:
+    assert growth(lambda count: _half_known(kind, count, tile, query), 800) < 8
+
+
+@pytest.mark.parametrize(("kind", "place"), [("texts", tile), ("chunks", bare), ("pinned", bare)])
+def test_time_grows_with_the_number_of_texts_that_are_known(kind: str, place: Place) -> None:
+    assert growth(lambda count: _half_known(kind, count, place, "When do bees sleep?"), 400) < 8
 
 
 @pytest.mark.parametrize("kind", ["pinned", "excluded", "one place", "kept"])

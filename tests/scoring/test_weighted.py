@@ -36,7 +36,10 @@ def test_cosine_by_hand(case: dict[str, Any]) -> None:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=9), st.lists(st.integers(0, 30), max_size=4), st.floats(0, 5))
 def test_adjacency_is_a_mean_and_stays_between_0_and_1(chunks: list[int], seeds: list[int], decay: float) -> None:
+    seeds.sort()
     value = adjacency(chunks, seeds, decay)
+    nearest = [min([abs(chunk - seed) for seed in seeds], default=math.inf) for chunk in chunks]
+    assert seeds == [] or value == sum([math.exp(-decay * distance) for distance in nearest]) / len(chunks)
     assert 0.0 <= value <= 1.0
     assert adjacency(chunks * 2, seeds, decay) == pytest.approx(value)
     assert (value == 0.0) or seeds
