@@ -35,15 +35,17 @@ class TextIndex:
     def __init__(self, texts: Sequence[str], searches: int, longest: int) -> None:
         # what separates texts occurs in none of them, so that no part is found across two
         known = set().union(*texts)
-        self._separator = next(letter for letter in map(chr, range(sys.maxunicode + 1)) if letter not in known)
+        self._separator = next((letter for letter in map(chr, range(sys.maxunicode + 1)) if letter not in known), "")
+        self._texts = texts  # read one by one where they hold every character there is, and nothing can separate them
         self._text = self._separator.join(texts)
         self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)][:-1]
-        self._order = suffix_order(self._text, longest) if searches > FEW and self._text else None
+        sorts = searches > FEW and self._separator and self._text
+        self._order = suffix_order(self._text, longest) if sorts else None
 
     def holds(self, part: str) -> bool:
         """Whether a part, which is not empty, stands in any of the texts."""
         if self._separator in part:
-            return False
+            return not self._separator and any(part in text for text in self._texts)
         if self._order is None:
             return part in self._text
         at = self._bounds(part)[0]
@@ -54,6 +56,8 @@ class TextIndex:
 
         Each as the number of the text and the offset there.
         """
+        if not self._separator:
+            yield from ((number, at) for number, text in enumerate(self._texts) for at in _read(text, part))
         if self._separator in part:
             return
         for at in self._places(part):
@@ -62,10 +66,7 @@ class TextIndex:
 
     def _places(self, part: str) -> Iterator[int]:
         if self._order is None:
-            at = self._text.find(part)
-            while at != -1:
-                yield at
-                at = self._text.find(part, at + len(part))
+            yield from _read(self._text, part)
             return
         low, high = self._bounds(part)
         reached = 0
@@ -84,6 +85,13 @@ class TextIndex:
 
         low = bisect_left(self._order, part, key=begin)
         return low, bisect_right(self._order, part, low, key=begin)
+
+
+def _read(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at != -1:
+        yield at
+        at = text.find(part, at + len(part))
 
 
 def suffix_order(text: str, longest: int) -> Integers:

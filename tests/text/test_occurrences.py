@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +43,11 @@ def test_nothing_is_found_across_two_texts(searches: int) -> None:
     assert not index.holds("sleepat")
     assert not any(index.holds(f"sleep{separator}at") for separator in "\0\x01\x02")
     assert index.holds("\0sleep")
+
+
+def test_texts_of_every_character_there_is_are_told_apart() -> None:
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    index = TextIndex([everything, "Bees sleep."], FEW + 1, 9)
+    assert [*index.places("BCD")] == [(0, ord("B"))]
+    assert [*index.places("sleep")] == [(1, 5)]
+    assert [index.holds(part) for part in ("\0\x01", "sleep", "\U0010ffffBees")] == [True, True, False]
