@@ -416,7 +416,8 @@ def test_no_way_of_making_much_of_little_is_left(template: str, limit: str) -> N
          "a   5.0   a|b b"),
         ("{{ {'a': [1]} | tojson(indent=1) }} {{ 'a\nb' | indent(2) }} {{ '<b>' | e }}",
          '{\n "a": [\n  1\n ]\n} a\n  b &lt;b&gt;'),
-        ("{% macro m(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call m('x') %}y{% endcall %}{{ {'a': 1}.items() | list }}",
+        ("{% macro m(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call m('x') %}y{% endcall %}"
+         "{{ {'a': 1}.items() | list }}",
          "xy[('a', 1)]"),
         ("{{ sources | map(attribute='document') | unique | join('+') }} {{ sources | groupby('document') | length }}",
          "d 1"),
