@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from jinja2 import Undefined, nodes, pass_context
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
@@ -135,10 +136,10 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             self.charge((measure(left, 0) + measure(right, 0)) * growth)
         return _checked(super().call_binop(context, operator, left, right))
 
-    def joined(self, *parts: Any) -> str:
-        """Return what `~` makes."""
-        self.charge(sum(map(measure, parts)))
-        return "".join(map(str, parts))
+    def joined(self, value: Any) -> Any:
+        """Charge what `~` joins."""
+        self.charge(measure(value))
+        return value
 
     def literal(self, value: Any) -> Any:
         """Charge a list as it is written in the template."""
@@ -154,6 +155,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         """Call within bounds."""
         if getattr(__obj, "__self__", None) is __self:  # a charge
             return __obj(*args)
+        args = tuple(_drawn(__self, value) for value in args)  # a method would draw them before they are charged
         said = [*args, *(value for name, value in kwargs.items() if name not in ("_loop_vars", "_block_vars"))]
         __self.charge(_call_size(__obj, said))
         made = super().call(__context, __obj, *args, **kwargs)
@@ -216,7 +218,8 @@ class _Charges(NodeTransformer):
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
-        return self._call("joined", node, *node.nodes)
+        node.nodes = [self._call("joined", node, part) for part in node.nodes]
+        return node
 
     def _visit_literal(self, node: nodes.Expr) -> nodes.Node:
         self.generic_visit(node)
@@ -304,7 +307,7 @@ def _checked(value: Any) -> Any:
 
 @pass_context
 def _charge_output(context: Any, value: Any) -> Any:
-    context.environment.charge(measure(value))
+    context.environment.charge(measure(value) * (6 if context.eval_ctx.autoescape else 1))
     return value
 
 
@@ -325,8 +328,7 @@ def _bounded(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def bounded(context: Any, value: Any = "", *args: Any, **kwargs: Any) -> Any:
         environment: BoundedEnvironment = context.environment
-        if isinstance(value, Iterator):
-            value = _drawn(environment, value)
+        value = _drawn(environment, value)
         environment.charge(_filter_size(name, value, args, kwargs))
         wanted = {"context": context, "eval_context": context.eval_ctx, "environment": environment}
         front = () if passed is None else (wanted[passed.name],)
@@ -351,7 +353,10 @@ def _bounded_test(test: Any) -> Callable[..., Any]:
     return bounded
 
 
-def _drawn(environment: BoundedEnvironment, values: Iterator[Any]) -> list[Any]:
+def _drawn(environment: BoundedEnvironment, values: Any) -> Any:
+    """Return the list of what an iterator yields, charged one by one; anything else as it is."""
+    if not isinstance(values, Iterator) or isinstance(values, LoopContext):
+        return values
     kept = []
     for value in values:
         environment.step()

@@ -389,6 +389,8 @@ LONG, WIDE, BITS = "makes more than 67,108,864 characters", "a format is wider t
         ("{{ ('a' * 9999999).replace('', 'x' * 99) }}", LONG),
         ("{{ range(99999) | join('x' * 9999) }}", LONG),
         ("{{ ('x' * 9999).join('a' * 99999) }}", LONG),
+        ("{{ ('x' * 9999).join(range(99999) | map('string')) }}", LONG),
+        ("{% autoescape true %}{{ '<' * 30000000 }}{% endautoescape %}", LONG),
         ("{{ ('a ' * 9999999).split() | length }}", LONG),
         ("{{ (['A' * 1000000] * 10000) | sort }}", LONG),
         ("{{ ([[1] * 1000] * 100) | sum(start=[]) }}", "sum adds numbers"),
@@ -423,6 +425,10 @@ def test_no_way_of_making_much_of_little_is_left(template: str, limit: str) -> N
          "d 1"),
         ("{{ sources | sum(attribute='number') }} {{ sources | selectattr('number', 'gt', 299) | list | length }}",
          "45150 1"),
+        ("{% autoescape true %}{{ '<' ~ ('<' | safe) }}{% endautoescape %}", "&lt;<"),
+        ("{% macro m(l) %}{{ l.index }}{{ l | attr('last') }}{% endmacro %}"
+         "{% for i in [7, 8] %}{{ m(loop) }}{% endfor %}",
+         "1False2True"),
         ("{% block b %}[{{ question | trim | upper }}]{% endblock %}{% filter upper %}a{% endfilter %}", "[WHO?]A"),
     ],
 )  # fmt: skip
