@@ -8,15 +8,24 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from retrivex.errors import StoreError
-from retrivex.text.addresses import without_credentials
+from retrivex.text.addresses import find_fault, without_credentials
 
 Kind: TypeAlias = Callable[[Any], Literal["sync", "async"] | None]
 """Says which of a store's two clients something is; None where it is neither."""
 
 
 def is_url(address: str) -> bool:
-    """Whether an address is that of a server, and not of a folder or file."""
-    return address.startswith(("http://", "https://"))
+    """Whether an address is that of a server, and not of a folder or file.
+
+    Raises
+    ------
+    StoreError
+        If it has in it what no address has.
+    """
+    served = address.startswith(("http://", "https://"))
+    if served:
+        _check_signs(address)
+    return served
 
 
 def split_url(address: str) -> tuple[str, int, bool]:
@@ -25,13 +34,19 @@ def split_url(address: str) -> tuple[str, int, bool]:
     Raises
     ------
     StoreError
-        If there is no host in it.
+        If there is no host in it, or what no address has.
     """
+    _check_signs(address)
     parts = urlsplit(address)
     if not parts.hostname:
         raise StoreError(f"{without_credentials(address)!r} is no URL: give one like http://localhost:8000")
     secure = parts.scheme == "https"
     return parts.hostname, parts.port or (443 if secure else 80), secure
+
+
+def _check_signs(address: str) -> None:
+    if fault := find_fault(address):
+        raise StoreError(f"the address {fault}")
 
 
 def either_client(

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias, cast
 import typer
 
 from retrivex.rerank import Reranker
-from retrivex.text.addresses import without_credentials
+from retrivex.text.addresses import find_fault, without_credentials
 
 KEY_VARIABLE = "RETRIVEX_RERANK_KEY"
 """Environment variable of the key for an endpoint: everybody on a machine can read the options of its processes."""
@@ -68,6 +68,8 @@ def make_reranker(where: str | None, shape: str | None, model: str | None) -> Re
     if not endpoint:
         module = importlib.import_module("retrivex.rerank.cross_encoder")
         return cast("Reranker", module.CrossEncoderReranker(where))
+    if fault := find_fault(where):
+        raise typer.BadParameter(f"--rerank {fault}")
     if shape is None:
         raise typer.BadParameter(
             f"--rerank {without_credentials(where)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"

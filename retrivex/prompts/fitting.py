@@ -177,10 +177,11 @@ def fit_prompt(
         )  # fmt: skip
     filled = template
     harmless = _Harmless(style, marks_of(text_skeleton(filled, style), closed=style.format == "xml"))
+    asked, earlier = escape(question, harmless.elements), escape(history, harmless.elements)
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
         context = render([harmless.span(span) for _, span in kept], style, [number for number, _ in kept]).text
-        return fill_template(filled, context, question, history)
+        return fill_template(filled, context, asked, earlier)
 
     def cut(span: Span, start: int, end: int) -> Span:
         return cut_span(span, start, end, span.token_count)
@@ -195,6 +196,7 @@ class _Harmless:
         self.style = style
         xml = style.format == "xml"
         in_text = replace(marks, elements=(*TAGS, *marks.elements)) if xml else marks
+        self.elements = in_text.elements
 
         def escape_title(title: str) -> str:
             # attributes are quoted afterwards, which sees < alone and no look-alike of it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache, wraps
@@ -16,17 +15,14 @@ from retrivex.prompts.source import Source, one_line
 
 try:
     from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    from retrivex.prompts.sandbox import MAX_CHARACTERS as MAX_CHARACTERS
+    from retrivex.prompts.sandbox import MAX_STEPS as MAX_STEPS
+    from retrivex.prompts.sandbox import BoundedEnvironment
 except ImportError as error:
     raise ImportError(f"own templates need jinja2: {install_hint('templates')}") from error
 
 Kind = TypeVar("Kind", bound=nodes.Node)
-
-MAX_STEPS = 1_000_000
-"""Turns of loops and calls of macros in one rendering; some seconds."""
-
-MAX_CHARACTERS = 64 * 1024 * 1024
-"""Characters of one rendering, and of what `*` makes in it."""
 
 _MOST_KEPT = 256  # texts
 _NAME = re.compile(r"[^\W\d_][\w.-]*|\|\w+\|")
@@ -38,54 +34,6 @@ _SLOTS = {
     **dict.fromkeys(("question", "history"), WORDS),
 }
 """What an attribute or name stands for; any other for text."""
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """The sandbox, with bounds on what a template can cost: turns of its loops and macros, and what `*` makes."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._taken = threading.local()  # one template may be rendered by several threads
-
-    def begin(self) -> None:
-        """Count the steps of another rendering."""
-        self._taken.steps = 0
-
-    def step(self) -> None:
-        """Count a turn of a loop or a call of a macro."""
-        self._taken.steps += 1
-        if self._taken.steps > MAX_STEPS:
-            raise RetrivexError(f"its loops and macros take more than {MAX_STEPS:,} steps, the limit: show less")
-
-    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Multiply within bounds."""
-        numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        # a power has so many bits, a product of texts and numbers so many characters
-        size = _size(left).bit_length() * _size(right) if operator == "**" else _size(left) * _size(right)
-        if size > MAX_CHARACTERS and not (numbers and operator == "*"):
-            raise RetrivexError(f"{operator} would make more than {MAX_CHARACTERS:,} characters, the limit")
-        return super().call_binop(context, operator, left, right)
-
-    def count_steps(self, tree: nodes.Template) -> nodes.Template:
-        """Return the template with a step in each loop and macro."""
-        found: list[nodes.For | nodes.Macro | nodes.CallBlock] = [
-            *tree.find_all(nodes.For),
-            *tree.find_all(nodes.Macro),
-            *tree.find_all(nodes.CallBlock),
-        ]
-        for node in found:
-            call = nodes.Call(nodes.EnvironmentAttribute("step"), [], [], None, None)
-            node.body.insert(0, nodes.ExprStmt(call).set_lineno(node.lineno).set_environment(self))
-        return tree
-
-
-def _size(value: Any) -> int:
-    """Return the length of a text or list, or a number itself."""
-    if isinstance(value, int):
-        return abs(value)
-    return len(value) if isinstance(value, str | list | tuple) else 1
 
 
 class JinjaTemplate:
@@ -121,15 +69,17 @@ class JinjaTemplate:
         if not isinstance(text, str):
             raise RetrivexError(f"the template is {quoted(text)}: it must be text; read a file first")
         self.tags = (*TAGS, *_names(tags))
-        self._environment = environment = _Environment(
+        self._environment = environment = BoundedEnvironment(
             undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
         )
         try:
-            self._template = environment.from_string(environment.count_steps(environment.parse(text)))
+            self._template = environment.from_string(environment.bound(environment.parse(text)))
             tree = environment.parse(text)
             skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_list_own_texts(tree)])
         except TemplateSyntaxError as error:
             raise RetrivexError(f"the template cannot be read: {error.message}, in line {error.lineno}") from error
+        except (ValueError, SyntaxError) as error:  # of Python, for what Jinja2 does not check
+            raise RetrivexError(f"the template cannot be read: {error}") from error
         except RecursionError as error:
             raise RetrivexError("the template cannot be read: it is nested too deeply") from error
         marks = marks_of(skeleton)
@@ -145,11 +95,11 @@ class JinjaTemplate:
         ------
         RetrivexError
             If the template uses a name that does not exist, does what the sandbox forbids, takes more than
-            `MAX_STEPS`, makes more than `MAX_CHARACTERS`, or fails otherwise.
+            `MAX_STEPS`, makes more than `MAX_CHARACTERS` or a number of more than 1,024 bits, or fails otherwise.
         """
         try:
             self._environment.begin()
-            return _join(
+            return "".join(
                 self._template.generate(
                     question=escape(question, self.tags),
                     sources=[self._escape(source) for source in sources],
@@ -178,17 +128,6 @@ class JinjaTemplate:
             "position_tags": escape(source.position_tags, self.tags),  # our own marks
         }
         return replace(source, **words)
-
-
-def _join(pieces: Iterator[str]) -> str:
-    kept: list[str] = []
-    length = 0
-    for piece in pieces:
-        length += len(piece)
-        if length > MAX_CHARACTERS:
-            raise RetrivexError(f"it makes more than {MAX_CHARACTERS:,} characters, the limit: show less")
-        kept.append(piece)
-    return "".join(kept)
 
 
 def _names(tags: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint, quoted
 from retrivex.rerank.policy import check_seconds
-from retrivex.text.addresses import Confidential, without_credentials
+from retrivex.text.addresses import Confidential, find_fault, without_credentials
 from retrivex.timeouts import retry_after
 
 try:
@@ -58,6 +58,8 @@ class Endpoint:
             raise RerankError(
                 f"url is {without_credentials(repr(url))}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
             )
+        if fault := find_fault(url):
+            raise RerankError(f"url {fault}")
         self._url = url
         self._place = Confidential(url, api_key)
         self.address = self._place.address

@@ -31,7 +31,7 @@ from retrivex.service.answers import (
     error_of,
 )
 from retrivex.service.calls import Call
-from retrivex.text.addresses import Confidential
+from retrivex.text.addresses import Confidential, find_fault, without_credentials
 from retrivex.timeouts import retry_after
 from retrivex.version import __version__
 
@@ -152,8 +152,11 @@ class _Operations:
     def __init__(self, url: str, key: str | None, timeout_s: float, retries: int, longest_wait_s: float) -> None:
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise ConfigError(
-                f"url is {quoted(url)}: give the whole address of the service, e.g. http://127.0.0.1:8080"
+                f"url is {without_credentials(quoted(url))}: give the whole address of the service, e.g. "
+                "http://127.0.0.1:8080"
             )
+        if fault := find_fault(url):
+            raise ConfigError(f"url {fault}")
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
             raise ConfigError("key is no printable ASCII text: see that it alone was copied, without line ends")
         for name, value, least in (("timeout_s", timeout_s, 0.001), ("longest_wait_s", longest_wait_s, 0)):

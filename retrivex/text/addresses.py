@@ -9,15 +9,30 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 HIDDEN = "***"
 """Stands where a secret stood."""
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*://)([^\s'\"<>]*)", re.IGNORECASE)
+_LONGEST = 300  # characters of a user and password in free words
+
+_PORT = r"\d{1,5}(?:[\s/?#:;,.'\")<>\]]|$)"
+_USER = re.compile(
+    r"([a-z][a-z0-9+.-]{0,30}://|(?<![:\w/])//)(?!\[[0-9a-f:.]+\])"
+    # a careless hand writes blanks, quotes and line ends into a password; what is like a port ends the address
+    rf"(?:[^\s/@]{{0,{_LONGEST}}}|[^\s/@:]{{0,{_LONGEST}}}:(?!{_PORT})(?:(?!://)[^@]){{0,{_LONGEST}}})@"
+    rf"(?:[^\s/@'\"<>]{{0,{_LONGEST}}}@)*",
+    re.IGNORECASE,
+)
+_BARE_USER = re.compile(rf"(?<![\w/:@.%+~-])[\w.%+~-]{{1,{_LONGEST}}}:[^\s@/'\"<>]{{1,{_LONGEST}}}@(?=[\w\[])")
+_ADDRESS = re.compile(
+    r"([a-z][a-z0-9+.-]{0,30}://)([^\s'\"<>?#]*)([?#](?:=['\"][^'\"\s]+['\"]?|[^\s'\"<>])*(?:\s+[^\s'\"<>=]*=[^\s'\"<>]+)*)?",
+    re.IGNORECASE,
+)
 _PASSWORD = re.compile(
     r"\b(password|pass|passwd|pwd|token|api[-_]?key|secret)(\s*=\s*)('[^']*'|[^\s&;,'\"]+)", re.IGNORECASE
 )
+_NEVER = re.compile(r"[\s\x00-\x1f\x7f-\x9f'\"<>]")
 _LEAST = 4  # characters of a secret that is looked for in other words: shorter ones are everywhere
 
 
 def without_credentials(words: str) -> str:
-    """Return `words` with every address in them reduced to scheme, host, port and path.
+    """Return `words` with every address in them reduced to scheme, host, port and path, without parameters.
 
     What follows `password=` and the like in connection strings is hidden as well.
 
@@ -28,15 +43,37 @@ def without_credentials(words: str) -> str:
     >>> without_credentials("host=db user=me password=secret")
     'host=db user=me password=***'
     """
-    return _PASSWORD.sub(rf"\1\2{HIDDEN}", _ADDRESS.sub(_reduce, words))
+    plain = _ADDRESS.sub(_reduce, _USER.sub(r"\1", words))
+    return _PASSWORD.sub(rf"\1\2{HIDDEN}", _BARE_USER.sub(f"{HIDDEN}@", plain))
 
 
 def _reduce(found: re.Match[str]) -> str:
-    rest = re.split(r"[?#]", found[2], maxsplit=1)[0]
-    host, slash, path = rest.partition("/")
+    # a semicolon that ends the address belongs to the sentence
+    host, slash, path = re.sub(r";.+", "", found[2]).partition("/")
     if "@" in path and "@" not in host:  # a password with a slash in it
         host, slash, path = path.rpartition("@")[2].partition("/")
-    return found[1] + host.rpartition("@")[2] + slash + path
+    host = host.rpartition("@")[2]
+    port = host.rpartition(":")[2].rstrip(".,:)]}")
+    if ":" in host and port and not port.isdigit() and not host.startswith("["):
+        host = HIDDEN  # a password that only begins here: no port has letters
+    return found[1] + host + slash + path
+
+
+def find_fault(address: str) -> str | None:
+    """Return what keeps an address of an endpoint from being one, without repeating it; None where nothing does.
+
+    Examples
+    --------
+    >>> find_fault("http://me:very secret@host")[:30]
+    'has white space, quotes, angle'
+    >>> find_fault("http://host/v1")
+    """
+    if not _NEVER.search(address):
+        return None
+    return (
+        "has white space, quotes, angle brackets or control characters in it, and is not repeated here, as it may hold "
+        "a password: write them as %20 and the like"
+    )
 
 
 class Confidential:
@@ -75,9 +112,8 @@ def _secrets_in(address: str) -> set[str]:
         parts = urlsplit(address)
     except ValueError:  # no address: whoever opens it says so
         return set()
-    found = {value for _, value in parse_qsl(parts.query)} | {
-        value for pair in parts.query.split("&") for value in [pair.partition("=")[2]]
-    }
+    found = {value for _, value in parse_qsl(parts.query)}
+    found |= {pair.partition("=")[2] for pair in re.split("[;&?#]", address)[1:]} - {""}
     user = parts.netloc.rpartition("@")[0]
     if user:
         # as it was given, as it was meant, and as it is sent

@@ -145,6 +145,22 @@ def test_an_endpoint_that_refuses_is_told_and_costs_nothing(endpoint: Endpoint) 
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("url", ["http://u:S3 CRET@127.0.0.1:9/x", "http://u:S3\nCRET@h", "http://h/?a b=S3CRET"])
+def test_an_address_that_is_none_is_wrong_usage_and_not_repeated(url: str) -> None:
+    for shape in ([], ["--rerank-shape", "tei"]):
+        done = run(app, ["compose", "--rerank", url, *shape], input=json.dumps(REQUEST))
+        assert done.exit_code == 2
+        assert "not repeated here" in " ".join(done.output.split())
+        assert not any(part in done.output for part in ("S3", "CRET"))
+
+
+def test_parameters_of_an_address_are_in_no_warning() -> None:
+    where = ["--rerank", "http://127.0.0.1:9/rerank;key=S3CRET", "--rerank-shape", "tei"]
+    done = run(app, ["compose", *where], input=json.dumps(REQUEST))
+    assert "http://127.0.0.1:9/rerank" in done.output
+    assert "S3CRET" not in done.output
+
+
 def test_an_endpoint_that_is_none_of_the_shapes_cannot_be_asked(tmp_path: Path) -> None:
     for options, said in (
         (["--rerank-shape", "openai"], "choose one of cohere, jina, tei, vllm"),

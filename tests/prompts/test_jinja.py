@@ -334,13 +334,113 @@ def test_marks_of_every_branch_and_value_are_escaped(template: str, forged: str)
         ("{% macro m(n) %}{% for i in range(99) %}{{ m(n) if n else '' }}{% endfor %}{% endmacro %}{{ m(1) }}", "step"),
         ("{{ 'x' * 10 ** 9 }}", "more than 67,108,864 characters"),
         ("{{ [0] * 10 ** 9 }}", "more than 67,108,864 characters"),
-        ("{{ 9 ** (9 ** 9) }}", "more than 67,108,864 characters"),
+        ("{{ 9 ** (9 ** 9) }}", "more than 1,024 bits"),
         ("{% for a in range(9999) %}{{ 'x' * 9999 }}{% endfor %}", "makes more than 67,108,864 characters"),
     ],
 )
 def test_what_a_template_costs_is_bounded(template: str, limit: str) -> None:
     with pytest.raises(RetrivexError, match=f"the template failed: .*({limit}|recursion)"):
         JinjaTemplate(template + "{{ question }}").render("Who?", [], "")
+
+
+def turns(change: str, start: str = "'a'") -> str:
+    return f"{{% set ns = namespace(x={start}) %}}{{% for i in range(60) %}}{change}{{% endfor %}}{{{{ ns.x }}}}"
+
+
+LONG, WIDE, BITS = "makes more than 67,108,864 characters", "a format is wider than 999", "more than 1,024 bits"
+
+
+@pytest.mark.parametrize(
+    ("template", "limit"),
+    [
+        (turns("{% set ns.x = ns.x ~ ns.x %}"), LONG),
+        (turns("{% set ns.x = ns.x + ns.x %}"), LONG),
+        (turns("{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}"), LONG),
+        (turns("{% set ns.x = [ns.x, ns.x] %}"), f"{LONG}|nested more than 32 deep"),
+        (turns("{% set ns.x = {1: ns.x, 2: ns.x} %}"), f"{LONG}|nested more than 32 deep"),
+        (turns("{% set ns.x = dict(a=ns.x, b=ns.x) %}"), f"{LONG}|nested more than 32 deep"),
+        (turns("{% set ns.x = '%s%s' | format(ns.x, ns.x) %}"), LONG),
+        (turns("{% set ns.x = '{0}{0}'.format(ns.x) %}"), LONG),
+        (turns("{% set ns.x = ns.x | tojson | tojson %}", "'\"'"), LONG),
+        (turns("{% set ns.x = ns.x * ns.x %}", "7"), BITS),
+        ("{% set ns = namespace(x=7) %}{% for i in range(9999) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", BITS),
+        ("{% set ns = namespace(x=7) %}{% for i in range(9999) %}{% set ns.x = ns.x - -ns.x %}{% endfor %}", BITS),
+        ("{{ '%1000000000d' | format(5) }}", WIDE),
+        ("{{ '%1000000000d' % 5 }}", WIDE),
+        ("{{ '%.1000000000f' % 1.5 }}", WIDE),
+        ("{{ '%*d' % (1000000000, 5) }}", WIDE),
+        ("{{ '{:1000000000}'.format(5) }}", WIDE),
+        ("{{ '{:{}}'.format(5, 1000000000) }}", WIDE),
+        ("{{ '{a:.1000000000f}'.format_map({'a': 1.5}) }}", WIDE),
+        ("{{ ('a' * 9999999) | wordwrap(1) }}", "No filter named 'wordwrap'"),
+        ("{{ lipsum(n=1000000) }}", "'lipsum' is undefined"),
+        ("{{ range(10) | slice(10 ** 8) | list }}", "No filter named 'slice'"),
+        ("{{ range(10) | batch(10 ** 8, 0) | list }}", "No filter named 'batch'"),
+        ("{{ range(99999) | map('string') | map('center', 100000) | list }}", "No filter named 'center'"),
+        ("{{ 'b' | center(10 ** 9) }}", "No filter named 'center'"),
+        ("{{ 'b'.center(10 ** 9) }}", "'center' of 'str' object is unsafe"),
+        ("{{ ('b' | attr('ljust'))(10 ** 9) }}", "'ljust' of 'str' object is unsafe"),
+        ("{{ 'b'.zfill(10 ** 9) }}", "'zfill' of 'str' object is unsafe"),
+        ("{{ 'b'.expandtabs(10 ** 9) }}", "'expandtabs' of 'str' object is unsafe"),
+        ("{{ 5 .to_bytes(10 ** 9, 'big') }}", "'to_bytes' of 'int' object is unsafe"),
+        ("{{ 'b' | indent(10 ** 9) }}", "a width is more than 100"),
+        ("{{ 1.5 | round(10 ** 9, 'ceil') }}", "a width is more than 100"),
+        ("{{ ('a' * 9999999) | replace('', 'x' * 99) }}", LONG),
+        ("{{ ('a' * 9999999).replace('', 'x' * 99) }}", LONG),
+        ("{{ range(99999) | join('x' * 9999) }}", LONG),
+        ("{{ ('x' * 9999).join('a' * 99999) }}", LONG),
+        ("{{ ('x' * 9999).join(range(99999) | map('string')) }}", LONG),
+        ("{% autoescape true %}{{ '<' * 30000000 }}{% endautoescape %}", LONG),
+        ("{{ ('a ' * 9999999).split() | length }}", LONG),
+        ("{{ (['A' * 1000000] * 10000) | sort }}", LONG),
+        ("{{ ([[1] * 1000] * 100) | sum(start=[]) }}", "sum adds numbers"),
+        ("{% set a = 'a' * 9999999 %}{% for i in range(99999) %}{% if 'b' in a %}{% endif %}{% endfor %}", LONG),
+        ("{% set a = 'a' * 9999999 %}{% for i in range(99999) %}{% set b = a[1:] %}{% endfor %}", LONG),
+        ("{% for i in range(9999) %}{% for j in range(9999) if false %}{% endfor %}{% endfor %}", "1,000,000 steps"),
+        ("{% block b %}{{ self.b() }}{{ self.b() }}{% endblock %}", "recursion|steps"),
+        ("{% set x %}{% for i in range(99999) %}" + "x" * 1000 + "{% endfor %}{% endset %}", LONG),
+    ],
+)
+def test_no_way_of_making_much_of_little_is_left(template: str, limit: str) -> None:
+    with pytest.raises(RetrivexError, match=f"the template (failed|cannot be read): .*({limit})"):
+        JinjaTemplate(template).render("Who?", [], "")
+
+
+@pytest.mark.parametrize(
+    ("template", "written"),
+    [
+        ("{{ nobody is defined }} {{ nobody | default('-') }} {{ history is none }}", "False - False"),
+        ("{% set a, b = 1, 2 %}{{ a ~ b }} {{ [1, 2, 3][1:] }} {{ [3, 1] | sort }} {{ [1, 2] | sum }}",
+         "12 [2, 3] [1, 3] 3"),
+        ("{% set ns = namespace(seen=[]) %}{% for s in sources %}{% set ns.seen = ns.seen + [s.text] %}{% endfor %}"
+         "{{ ns.seen | length }} {{ sources[0].text in ns.seen }} {{ sources[1:] | length }}", "300 True 299"),
+        ("{{ '%s %5.1f' | format('a', 5) }} {{ '{:>3}|{}'.format('a', 'b') }} {{ 'a-b'.split('-')[-1] }}",
+         "a   5.0   a|b b"),
+        ("{{ {'a': [1]} | tojson(indent=1) }} {{ 'a\nb' | indent(2) }} {{ '<b>' | e }}",
+         '{\n "a": [\n  1\n ]\n} a\n  b &lt;b&gt;'),
+        ("{% macro m(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call m('x') %}y{% endcall %}"
+         "{{ {'a': 1}.items() | list }}",
+         "xy[('a', 1)]"),
+        ("{{ sources | map(attribute='document') | unique | join('+') }} {{ sources | groupby('document') | length }}",
+         "d 1"),
+        ("{{ sources | sum(attribute='number') }} {{ sources | selectattr('number', 'gt', 299) | list | length }}",
+         "45150 1"),
+        ("{% autoescape true %}{{ '<' ~ ('<' | safe) }}{% endautoescape %}", "&lt;<"),
+        ("{% macro m(l) %}{{ l.index }}{{ l | attr('last') }}{% endmacro %}"
+         "{% for i in [7, 8] %}{{ m(loop) }}{% endfor %}",
+         "1False2True"),
+        ("{% block b %}[{{ question | trim | upper }}]{% endblock %}{% filter upper %}a{% endfilter %}", "[WHO?]A"),
+    ],
+)  # fmt: skip
+def test_what_templates_do_otherwise_is_left(template: str, written: str) -> None:
+    sources = [Source(number, "Bees sleep.\n" * 200, "d") for number in range(1, 301)]
+    assert JinjaTemplate(template).render("Who?", sources, "") == written
+
+
+@pytest.mark.parametrize("text", ["{{ 1" + "0" * 5000 + " }}", "{% for a in [] %}" * 30 + "{% endfor %}" * 30])
+def test_what_python_cannot_read_is_said_as_well(text: str) -> None:
+    with pytest.raises(RetrivexError, match="the template cannot be read: "):
+        JinjaTemplate(text)
 
 
 def test_a_template_counts_its_steps_anew_each_time() -> None:

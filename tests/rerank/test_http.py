@@ -135,6 +135,15 @@ def test_the_key_and_the_options_are_sent(endpoint: Endpoint) -> None:
     assert key == "Bearer secret"
 
 
+@pytest.mark.parametrize(
+    "url", ["http://u:S3 CRET@h", "http://u:S3\x00CRET@h", "http://u:S3'CRET@h", "http://h/?a b=S3CRET"]
+)
+def test_an_address_with_what_no_address_has_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(RerankError, match=r"url has white space, quotes, .* is not repeated here") as told:
+        HttpReranker(url, shape="tei")
+    assert "CRET" not in str(told.value)
+
+
 SECRETS = ("s3cret-user", "s3cret-word", "s3cret-token", "s3cret-key")
 
 

@@ -195,6 +195,7 @@ def test_the_key_is_sent_as_a_bearer_and_the_address_keeps_its_path() -> None:
     ("arguments", "words"),
     [
         ({"url": "localhost:8080"}, "give the whole address"),
+        ({"url": "http://u:S3 CRET@host"}, "url has white space, quotes, .* is not repeated here"),
         ({"url": "http://host:port"}, "it is no address"),
         ({"key": "two\nlines"}, "key is no printable ASCII text"),
         ({"key": ""}, "key is no printable"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.text.addresses import Confidential, without_credentials
+from retrivex.text.addresses import Confidential, find_fault, without_credentials
 
 SECRET = st.text(st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=4, max_size=20).map(
     lambda word: f"s3{word}"
@@ -34,6 +34,23 @@ PLAIN = st.text(ascii_letters + digits, min_size=1, max_size=8)
         ("http://[::1]:80/x?y", "http://[::1]:80/x"),
         ("host=db password=hunter2 user=me", "host=db password=*** user=me"),
         ("host=db password='hunter 2'", "host=db password=***"),
+        ("http://u:S3CRET x@127.0.0.1:9/x was not asked", "http://127.0.0.1:9/x was not asked"),
+        ("http://u:S3C\nRET@h/x", "http://h/x"),
+        ("http://u:S3C'RET@h/x", "http://h/x"),
+        ('http://u:S3C"RET@h/x', "http://h/x"),
+        ("http://u:S3C<RET@h/x", "http://h/x"),
+        ("http://S3C<R'ET@h/x", "http://h/x"),
+        ("http://u:S3C?RET@h/x", "http://h/x"),
+        ("http://u:S3CRET", "http://***"),
+        ("http://127.0.0.1:9/rerank;key=S3CRET", "http://127.0.0.1:9/rerank"),
+        ("http://127.0.0.1:9/rerank; see that it runs", "http://127.0.0.1:9/rerank; see that it runs"),
+        ("jdbc:sqlserver://h;user=u;password=S3CRET", "jdbc:sqlserver://h"),
+        ("http://h/?a b=S3CRET is wrong", "http://h/ is wrong"),
+        ("http://h/?a='S3CRET' is wrong", "http://h/ is wrong"),
+        ("at //u:S3CRET@h/x", "at //h/x"),
+        ("at u:S3CRET@h:80", "at ***@h:80"),
+        ("http://localhost:8000: me@example.org knows", "http://localhost:8000: me@example.org knows"),
+        ("http://[::1]:80/x: me@example.org knows", "http://[::1]:80/x: me@example.org knows"),
         ("me@example.org asks: 3 > 2?", "me@example.org asks: 3 > 2?"),
         ("file.md: it is empty", "file.md: it is empty"),
     ],
@@ -53,6 +70,28 @@ def test_no_secret_is_left_in_any_words(user: str, password: str, value: str, ke
         for secret in (user, password, value, key, basic, *safe):
             assert secret not in said.replace(words, "")
     assert place.address == f"https://{host}/v1"
+
+
+@pytest.mark.parametrize("sign", [" ", "\n", "\t", "\x00", "\x9b", "'", '"', "<", "\u2028"])
+def test_an_address_with_what_no_address_has_is_refused_and_not_repeated(sign: str) -> None:
+    fault = find_fault(f"http://u:S3{sign}CRET@h/x")
+    assert fault is not None
+    assert "S3" not in fault
+    assert "CRET" not in fault
+    assert find_fault("https://u:p%20w@h:8/x;y?z=1#w") is None
+
+
+def test_parameters_are_secrets_too() -> None:
+    place = Confidential("http://h/rerank;key=S3CRET")
+    assert place.address == "http://h/rerank"
+    assert place.hide("S3CRET is no key") == "*** is no key"
+
+
+@pytest.mark.parametrize(
+    "words", ["http://" + "a:" * 20_000, "http://a" * 5_000, "a:" * 20_000 + "@", "//" * 20_000, "?a =" * 9_999]
+)
+def test_long_words_are_read_in_time(words: str) -> None:
+    assert without_credentials(words) is not None
 
 
 def test_half_a_secret_is_not_left_where_words_are_cut() -> None:

@@ -16,7 +16,7 @@ from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, ca
 from retrivex.evaluation.answers.completions import ChatCompletions, Failure
 from retrivex.evaluation.answers.limits import RateLimit, SpendCap
 from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
-from retrivex.text.addresses import without_credentials
+from retrivex.text.addresses import find_fault, without_credentials
 from retrivex.timeouts import Backoff
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
 
@@ -253,6 +253,8 @@ def _check_names(url: object, model: object, api_key: object, options: object) -
         raise EndpointError(
             f"url is {without_credentials(quoted(url))}: give the endpoint's address, e.g. http://localhost:8000/v1"
         )
+    if fault := find_fault(url):
+        raise EndpointError(f"url {fault}")
     if not isinstance(model, str) or not model.strip():
         raise EndpointError(f"model is {quoted(model)}: give the name that the endpoint knows it by")
     if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from retrivex.adapters.base.clients import check_clients, either_client
+from retrivex.adapters.base.clients import check_clients, either_client, is_url, split_url
 from retrivex.errors import StoreError
 
 
@@ -74,3 +74,10 @@ def test_a_client_that_nobody_awaited_is_named_as_such() -> None:
     with pytest.raises(StoreError, match="client is a coroutine that nobody awaited: give a Client or an AsyncClient"):
         either_client(coming, None, kind, GIVE)
     coming.close()
+
+
+@pytest.mark.parametrize("read", [is_url, split_url])
+def test_an_address_with_what_no_address_has_is_refused_and_not_repeated(read: Any) -> None:
+    with pytest.raises(StoreError, match=r"the address has white space, quotes, .* is not repeated here") as told:
+        read("http://u:S3 CRET@h")
+    assert "CRET" not in str(told.value)

@@ -223,6 +223,7 @@ def test_a_prompt_that_is_refused_does_not_stop_the_others(server: ModelServer) 
     ("said", "message"),
     [
         ({"url": "localhost:8000"}, "url is 'localhost:8000'"),
+        ({"url": "http://u:S3 CRET@host"}, "url has white space, quotes, .* is not repeated here"),
         ({"model": " "}, "model is ' '"),
         ({"api_key": "a\n"}, "api_key"),
         ({"concurrency": 0}, "concurrency is 0"),
