@@ -66,9 +66,12 @@ def serve(
         if not guarded:
             note("no keys: only this machine can reach the service; `retrivex keys create` makes one")
         shown = f"[{address}]" if ":" in address else address
-        write_text(f"serving {made.db} on http://{shown}:{number}")
-        typer.get_text_stream("stdout").flush()
-        server.run_server(made, door)
+
+        def announce() -> None:
+            write_text(f"serving {made.db} on http://{shown}:{number}")
+            typer.get_text_stream("stdout").flush()
+
+        server.run_server(made, door, announce)
 
 
 def prepare_database(what: Path | None, db: Path | None, embed: str | None) -> Path | None:

@@ -13,8 +13,8 @@ from typing import Any
 LOGGER = logging.getLogger("retrivex.service")
 
 _FRAMES = 12
-_QUOTING = "mcp"
-"""A logger whose messages may quote a request: of its records only the place is written."""
+_QUOTING = frozenset(("mcp", "asyncio"))
+"""Loggers whose messages may quote a request: of their records only the place is written."""
 
 
 class JsonFormatter(logging.Formatter):
@@ -25,7 +25,7 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
-            "event": record.getMessage() if record.name.partition(".")[0] != _QUOTING else record.name,
+            "event": record.getMessage() if record.name.partition(".")[0] not in _QUOTING else record.name,
         }
         line.update(getattr(record, "fields", {}))
         if record.exc_info and record.exc_info[0] is not None:
@@ -43,7 +43,7 @@ def set_up_logs(level: str = "INFO") -> None:
     """Write the logs of the service and of its server to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in ("retrivex.service", "uvicorn", "uvicorn.error", _QUOTING):
+    for name in ("retrivex.service", "uvicorn", "uvicorn.error", *_QUOTING):
         logger = logging.getLogger(name)
         logger.handlers = [handler] if name != "uvicorn.error" else []
         logger.setLevel(level if name == "retrivex.service" else logging.WARNING)

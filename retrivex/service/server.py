@@ -7,41 +7,60 @@ import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Event, Timer
 from types import FrameType
+from typing import Any
 
-from retrivex.errors import ConfigError, install_hint
+from retrivex.errors import ConfigError, RetrivexError, install_hint
 from retrivex.service.draining import DRAINING
 from retrivex.service.keys import Keys
-from retrivex.service.logs import set_up_logs
+from retrivex.service.logs import LOGGER, set_up_logs
 from retrivex.service.metrics import forget_process
 from retrivex.service.settings import LOOPBACK, PREFIX, Settings, read_settings
 
 try:
     import uvicorn
+
+    from retrivex.service.app import open_service
+    from retrivex.service.connections import Connection, Door
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
 _APP = "retrivex.service.app:create_app"
 _LOOK_S = 0.5  # after which workers that died are looked for
 _GRACE_S = 30  # for requests under way, once the service ends
+_CANNOT_OPEN = 78
+"""Exit code of a worker that cannot open what it is to serve; EX_CONFIG of sysexits."""
+
+_DEATHS = 5  # of workers in a row, none of which was ready before
 
 
 class DrainingServer(uvicorn.Server):
-    """A server that answers new requests with 503 for a moment before it closes its door."""
+    """A server that answers new requests with 503 for a moment before it closes its door.
 
-    drain_s = 1.0
+    Parameters
+    ----------
+    config : of uvicorn
+    drain_s : seconds of that moment
+    on_ready : is called once it serves
+    """
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until a signal comes; logs of a process that was started anew are set up here."""
-        set_up_logs()
-        self.drain_s = read_settings().drain_s
-        super().run(sockets)
+    def __init__(self, config: uvicorn.Config, drain_s: float, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._drain_s = drain_s
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        self._on_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end; a second signal ends at once."""
@@ -49,7 +68,7 @@ class DrainingServer(uvicorn.Server):
             super().handle_exit(sig, frame)
             return
         DRAINING.set()
-        timer = Timer(self.drain_s, super().handle_exit, (signal.SIGTERM, None))
+        timer = Timer(self._drain_s, super().handle_exit, (signal.SIGTERM, None))
         timer.daemon = True
         timer.start()
 
@@ -99,22 +118,42 @@ def bind(settings: Settings) -> Iterator[socket.socket]:
         yield door
 
 
-def run_server(settings: Settings, door: socket.socket) -> None:
-    """Serve until a signal comes; requests under way end before."""
+def run_server(settings: Settings, door: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until a signal comes; requests under way end before.
+
+    Parameters
+    ----------
+    settings : what to serve, and how
+    door : that it is reached by
+    announce : is called once everything could be opened
+
+    Raises
+    ------
+    RetrivexError
+        If something cannot be opened, or workers fail before they are ready.
+    """
     with tempfile.TemporaryDirectory(prefix="retrivex-") as folder:
         _share(settings, Path(folder))
         if settings.workers == 1:
-            _work(door)
+            server = _make_server(lambda: None)
+            announce()
+            server.run([Door(door)])
         else:
+            open_service(read_settings()).close()  # what is wrong is said once, here, and not by each worker
+            announce()
             Workers(settings.workers, door).run()
 
 
-def _work(door: socket.socket) -> None:
-    """Serve in this process; what to serve stands in its environment."""
+def _make_server(on_ready: Callable[[], None]) -> DrainingServer:
+    """Open what this process is to serve; what that is stands in its environment."""
     set_up_logs()
+    settings = read_settings()
     config = uvicorn.Config(
         _APP,
         factory=True,
+        # by h11 alone, which the limits of connections are made for, and without websockets, which nothing here speaks
+        http=partial(Connection, timeout_s=settings.timeout_s, most=settings.max_connections),
+        ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
@@ -124,7 +163,22 @@ def _work(door: socket.socket) -> None:
         h11_max_incomplete_event_size=32 * 1024,
         proxy_headers=False,
     )
-    DrainingServer(config).run([door])
+    config.load()
+    return DrainingServer(config, settings.drain_s, on_ready)
+
+
+def _work(door: socket.socket, ready: Any) -> None:
+    """Serve as one of several workers; `ready.value` becomes 1 once it does."""
+
+    def on_ready() -> None:
+        ready.value = 1
+
+    try:
+        server = _make_server(on_ready)
+    except RetrivexError as error:  # of what the service opens: no request has come, so that nothing of one is told
+        LOGGER.error("worker cannot start", extra={"fields": {"detail": str(error)}})
+        sys.exit(_CANNOT_OPEN)
+    server.run([Door(door)])
 
 
 class Workers:
@@ -139,33 +193,70 @@ class Workers:
     def __init__(self, count: int, door: socket.socket) -> None:
         self._door = door
         self._ending = Event()
-        self._running: list[BaseProcess] = []
+        self._running: list[tuple[BaseProcess, Any]] = []
         self._count = count
+        self._deaths = 0  # in a row, before a worker was ready
 
     def run(self) -> None:
-        """Keep the processes running until a signal comes; return when all have ended."""
+        """Keep the processes running until a signal comes; return when all have ended.
+
+        Raises
+        ------
+        ConfigError
+            If a worker cannot open what it is to serve, or several die before they are ready.
+        """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
-        while not self._ending.is_set():
-            for process in self._running:
-                if not process.is_alive():
-                    forget_process(process.pid)
-            self._running = [process for process in self._running if process.is_alive()]
-            while len(self._running) < self._count:
-                self._running.append(self._start())
-            self._ending.wait(_LOOK_S)
-        for process in self._running:
-            process.join()
+        try:
+            while not self._ending.is_set():
+                self._look()
+                while len(self._running) < self._count:
+                    self._running.append(self._start())
+                self._ending.wait(_LOOK_S)
+        except ConfigError:
+            self._terminate()
+            raise
+        finally:
+            for process, _ in self._running:
+                process.join()
 
-    def _start(self) -> BaseProcess:
+    def _look(self) -> None:
+        """Forget the processes that died.
+
+        Raises
+        ------
+        ConfigError
+            If others in their place would die as well.
+        """
+        dead = [(process, ready) for process, ready in self._running if not process.is_alive()]
+        self._running = [one for one in self._running if one not in dead]
+        if any(ready.value for _, ready in self._running):
+            self._deaths = 0
+        for process, ready in dead:
+            forget_process(process.pid)
+            if process.exitcode == _CANNOT_OPEN:
+                raise ConfigError("a worker cannot open what it is to serve: the last line of its log says why")
+            self._deaths = 0 if ready.value else self._deaths + 1
+            if self._deaths >= _DEATHS:
+                raise ConfigError(
+                    f"{_DEATHS} workers in a row ended before they were ready, the last with exit code "
+                    f"{process.exitcode}: see the log; where memory runs out, take fewer workers"
+                )
+
+    def _start(self) -> tuple[BaseProcess, Any]:
         # spawned and not forked: an open database must not be carried through a fork
-        process = get_context("spawn").Process(target=_work, args=(self._door,))
+        context = get_context("spawn")
+        ready = context.Value("b", 0, lock=False)  # without a lock, which a killed worker could hold
+        process = context.Process(target=_work, args=(self._door, ready))
         process.start()
-        return process
+        return process, ready
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self._ending.set()
-        for process in self._running:
+        self._terminate()
+
+    def _terminate(self) -> None:
+        for process, _ in self._running:
             process.terminate()
 
 

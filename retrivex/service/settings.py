@@ -86,6 +86,7 @@ class Settings(BaseSettings):
     upload_s: float = Field(_BOUNDS.load.timeout_s, gt=0, description="seconds for reading an uploaded file")
     upload_memory_bytes: int = Field(_BOUNDS.load.memory_bytes, ge=1024**2, description="memory for reading one")
     timeout_s: float = Field(30.0, gt=0, description="seconds for a request")
+    max_connections: int = Field(1000, ge=1, description="open connections of a worker; more are closed at once")
     threads: int = Field(2, ge=1, le=64, description="requests that a worker answers at once")
     queue: int = Field(32, ge=0, description="requests that wait in a worker; more get 503")
     key_rate: float = Field(50.0, gt=0, description="requests a second of a key")

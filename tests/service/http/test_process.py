@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -200,13 +202,55 @@ def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None
 
 
 def test_other_machines_are_not_let_in_without_keys(tmp_path: Path) -> None:
-    import subprocess  # noqa: PLC0415
-    import sys  # noqa: PLC0415
-
     command = [sys.executable, "-m", "retrivex", "serve", "--host", "0.0.0.0", "--port", "0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "without keys the service listens on this machine alone" in done.stderr
+
+
+def _serve(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "retrivex", "serve", "--port", "0", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("wrong", ["index", "model"])
+def test_what_cannot_be_opened_is_said_once_and_nothing_is_served(tmp_path: Path, workers: str, wrong: str) -> None:
+    make_index(tmp_path / "a.db")
+    (tmp_path / "bad.db").write_text("no database " * 1000, encoding="utf-8")
+    given = {"RETRIVEX_INDEXES": '{"law": "bad.db"}'} if wrong == "index" else {}
+    options = ["--embed", str(tmp_path / "no-model")] if wrong == "model" else []
+    done = _serve(tmp_path, "--db", "a.db", "--workers", workers, *options, **given)
+    assert done.returncode == 3
+    assert "serving" not in done.stdout
+    assert ("bad.db" if wrong == "index" else "no-model") in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("retrivex: ") == 1
+
+
+def test_an_index_that_breaks_later_ends_the_service_with_its_workers(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    with ServiceProcess(tmp_path, str(path), "--workers", "2") as service:
+        while len(workers := _workers(service)) < 2:
+            time.sleep(0.05)
+        path.write_text("no database " * 1000, encoding="utf-8")
+        os.kill(workers[0], signal.SIGKILL)
+        assert service.process.wait(timeout=120) == 2
+        assert "worker cannot start" in service.log()
+        assert "a worker cannot open what it is to serve" in service.log()
+
+
+def test_workers_that_die_before_they_are_ready_end_the_service(tmp_path: Path) -> None:
+    """A module that only workers import ends them, as want of memory would."""
+    make_index(tmp_path / "retrivex.db")
+    text = "import os, sys\nif 'spawn_main' in ' '.join(sys.orig_argv): os._exit(9)\n"
+    (tmp_path / "sitecustomize.py").write_text(text, encoding="utf-8")
+    before = os.environ.get("PYTHONPATH", "")
+    done = _serve(tmp_path, "--workers", "2", PYTHONPATH=os.pathsep.join(filter(None, (str(tmp_path), before))))
+    assert done.returncode == 2
+    assert "workers in a row ended before they were ready, the last with exit code 9" in done.stderr
 
 
 def test_the_log_is_lines_of_json_without_secrets(tmp_path: Path) -> None:

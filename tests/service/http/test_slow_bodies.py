@@ -1,12 +1,13 @@
-"""Bodies that trickle: they count for their key while they come, and have to be there in time."""
+"""Requests that trickle: bodies count for their key while they come; all has to be there in time, or the connection ends."""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,136 @@ def test_a_body_that_breaks_off_is_no_failure_of_the_service(tmp_path: Path) -> 
             time.sleep(0.1)
         assert service.log().count('"status": 400') == 2
         assert "failed" not in service.log()
+
+
+# what is sent at once, and what trickles behind it
+_POST = "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: 100000\r\n\r\n"
+_GET = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+SLOW = {
+    "nothing": ("", b"", b""),
+    "half a header": (_GET, b"", b""),
+    "a header that trickles": (_GET + "X-Long: ", b"x", b""),
+    "a body behind a 404": (_POST.format("/v1/nothing", "application/json"), b" ", b"404"),
+    "a body behind a 415": (_POST.format("/v1/query", "text/plain"), b" ", b"415"),
+    "a body of a GET": (_GET + "Content-Length: 100000\r\n\r\n", b" ", b"200"),
+    "half a header behind an answer": (_GET + "\r\n" + _GET, b"", b"200"),
+    "a header that trickles behind an answer": (_GET + "\r\n" + _GET + "X-Long: ", b"x", b"200"),
+}
+
+
+def _connect(address: str) -> socket.socket:
+    host, _, port = address.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=60)
+
+
+def _is_healthy(address: str) -> bool:
+    with suppress(OSError), _connect(address) as connection:
+        connection.sendall((_GET + "Connection: close\r\n\r\n").encode())
+        return connection.recv(65536).startswith(b"HTTP/1.1 200")
+    return False
+
+
+def _outlast(address: str, sent: str, trickle: bytes, seconds: float) -> tuple[float, bytes]:
+    """Return after how many seconds nothing can be sent or read any more, and what was read."""
+    began, read, ended = time.monotonic(), b"", False
+    with suppress(ConnectionResetError, BrokenPipeError), _connect(address) as connection:
+        connection.sendall(sent.encode())
+        connection.settimeout(0.2)
+        while time.monotonic() < began + seconds:
+            if trickle:
+                connection.sendall(trickle)
+            if ended:  # the other side says no more, and may still listen
+                time.sleep(0.2)
+                continue
+            with suppress(TimeoutError):
+                part = connection.recv(65536)
+                read += part
+                ended = not part
+                if ended and not trickle:
+                    break
+    return time.monotonic() - began, read
+
+
+def test_a_connection_ends_where_its_request_does_not_come(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    with ServiceProcess(tmp_path, RETRIVEX_TIMEOUT_S="2") as service:
+        found: dict[str, tuple[float, bytes]] = {}
+
+        def outlast(name: str) -> None:
+            sent, trickle, _ = SLOW[name]
+            found[name] = _outlast(service.address, sent, trickle, 40)
+
+        threads = [threading.Thread(target=outlast, args=(name,)) for name in SLOW]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for name, (_, _, status) in SLOW.items():
+            seconds, read = found[name]
+            assert 1.5 < seconds < 35, name  # a connection at rest behind an answer has 15 seconds
+            assert read.startswith(b"HTTP/1.1 " + status if status else b""), name
+            assert bool(read) == bool(status), name
+            assert (b"connection: close" in read.lower()) == (name.startswith("a body")), name
+        assert _is_healthy(service.address)
+
+
+def test_a_refused_upload_can_read_why(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    with ServiceProcess(tmp_path, RETRIVEX_MAX_BODY_BYTES="1024") as service, _connect(service.address) as connection:
+        size = 20_000_000
+        head = f"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n"
+        connection.sendall(head.encode() + b" " * size)  # all of it before the answer is read
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413")
+
+
+def test_an_answer_that_nobody_takes_ends_its_connection(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    with ServiceProcess(tmp_path, RETRIVEX_TIMEOUT_S="2") as service, _connect(service.address) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(ask * 10_000)
+
+
+def test_connections_beyond_the_limit_are_closed_and_the_others_answered(tmp_path: Path) -> None:
+    make_index(tmp_path / "retrivex.db")
+    limits = {"RETRIVEX_TIMEOUT_S": "3", "RETRIVEX_MAX_CONNECTIONS": "4"}
+    with ServiceProcess(tmp_path, **limits) as service:
+        waiting = [_connect(service.address) for _ in range(4)]
+        for connection in waiting:
+            connection.sendall(_GET.encode())
+        time.sleep(0.5)
+        assert not _is_healthy(service.address)
+        waiting[0].sendall(b"\r\n")
+        assert waiting[0].recv(65536).startswith(b"HTTP/1.1 200")
+        while not _is_healthy(service.address):  # once those that wait have had their time
+            time.sleep(0.2)
+        for connection in waiting:
+            connection.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="without limits of file descriptors")
+def test_more_connections_than_descriptors_do_no_harm(tmp_path: Path) -> None:
+    import resource  # noqa: PLC0415
+
+    make_index(tmp_path / "retrivex.db")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+    try:
+        service = ServiceProcess(tmp_path, RETRIVEX_TIMEOUT_S="3").__enter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    with ExitStack() as stack:
+        stack.push(service)
+        waiting = [_connect(service.address) for _ in range(80)]
+        for connection in waiting:
+            with suppress(OSError):
+                connection.sendall(_GET.encode())
+        while not _is_healthy(service.address):
+            time.sleep(0.2)
+        for connection in waiting:
+            connection.close()
+        lines = [json.loads(line) for line in service.log().splitlines() if line.startswith("{")]
+        assert [line["event"] for line in lines if "refused" in line["event"]]
+        assert [line for line in lines if line["event"] == "asyncio"] == []
+        assert "Traceback" not in service.log()
