@@ -97,8 +97,8 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        self._deadline = _cancel(self._deadline)
-        self._stalled = _cancel(self._stalled)
+        self._stop_deadline()
+        self._stop_stalled()
         if self.flow is not None:
             super().connection_lost(exc)
 
@@ -120,7 +120,7 @@ class Connection(H11Protocol):
     def resume_writing(self) -> None:
         """Write on."""
         super().resume_writing()
-        self._stalled = _cancel(self._stalled)
+        self._stop_stalled()
 
     @property
     def is_ending(self) -> bool:
@@ -128,8 +128,8 @@ class Connection(H11Protocol):
         return self._throwing_away or self._plain.is_closing()
 
     def end(self) -> None:
-        """Close: of a request whose body still comes, the rest is read before, as a reset would take the answer along."""
-        self._deadline = _cancel(self._deadline)
+        """Close; what is left of a request's body is read before, as a reset would take the answer along."""
+        self._stop_deadline()
         if self.conn.their_state is not h11.SEND_BODY or self.is_ending:
             self._plain.close()
             self._watch_writing()
@@ -152,10 +152,19 @@ class Connection(H11Protocol):
         """Limit the time while a header comes; between requests the limit is uvicorn's `timeout_keep_alive`."""
         waits = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None and not self.is_ending
         if not waits:
-            if not self._throwing_away:
-                self._deadline = _cancel(self._deadline)
+            self._stop_deadline()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(self._timeout_s, self.end)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _stop_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
     def _watch_writing(self) -> None:
         if self._stalled is None and self._plain.get_write_buffer_size():
@@ -191,11 +200,6 @@ class _Closing:
         self._connection.end()
 
 
-def _cancel(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
-
-
 def _count_descriptors() -> float:
     """Return the number of descriptors beyond which no connection is let in."""
     try:
@@ -211,7 +215,7 @@ _said = -math.inf
 
 def _say_refused() -> None:
     """Log that connections are refused: seldom, as they may come by the thousand."""
-    global _said  # noqa: PLW0603
+    global _said
     now = time.monotonic()
     if now > _said + _SAID_S:
         _said = now

@@ -6,8 +6,8 @@ import os
 import shutil
 import signal
 import socket
-import tempfile
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
