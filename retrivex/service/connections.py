@@ -12,7 +12,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from retrivex.service.gate import Message, Receive, Scope, Send
+from retrivex.service.gate import App, Message, Receive, Scope, Send
 from retrivex.service.logs import LOGGER
 
 _CLOSE = (b"connection", b"close")
@@ -78,8 +78,8 @@ class Connection(H11Protocol):
         super().__init__(*args, **options)
         self._timeout_s = timeout_s
         self._most = most
-        self._answering = self.app
-        self.app = self._answer
+        self._answering: App = self.app
+        self.app: App = self._answer
         self._plain: Any = None  # the transport that uvicorn's is made of
         self._throwing_away = False
         self._deadline: asyncio.TimerHandle | None = None

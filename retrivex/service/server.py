@@ -202,7 +202,7 @@ class Workers:
 
         Raises
         ------
-        ConfigError
+        RetrivexError
             If a worker cannot open what it is to serve, or several die before they are ready.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -213,7 +213,7 @@ class Workers:
                 while len(self._running) < self._count:
                     self._running.append(self._start())
                 self._ending.wait(_LOOK_S)
-        except ConfigError:
+        except RetrivexError:
             self._terminate()
             raise
         finally:
@@ -225,7 +225,7 @@ class Workers:
 
         Raises
         ------
-        ConfigError
+        RetrivexError
             If others in their place would die as well.
         """
         dead = [(process, ready) for process, ready in self._running if not process.is_alive()]
@@ -235,10 +235,10 @@ class Workers:
         for process, ready in dead:
             forget_process(process.pid)
             if process.exitcode == _CANNOT_OPEN:
-                raise ConfigError("a worker cannot open what it is to serve: the last line of its log says why")
+                raise RetrivexError("a worker cannot open what it is to serve: the last line of its log says why")
             self._deaths = 0 if ready.value else self._deaths + 1
             if self._deaths >= _DEATHS:
-                raise ConfigError(
+                raise RetrivexError(
                     f"{_DEATHS} workers in a row ended before they were ready, the last with exit code "
                     f"{process.exitcode}: see the log; where memory runs out, take fewer workers"
                 )

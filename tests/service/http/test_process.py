@@ -237,7 +237,7 @@ def test_an_index_that_breaks_later_ends_the_service_with_its_workers(tmp_path: 
             time.sleep(0.05)
         path.write_text("no database " * 1000, encoding="utf-8")
         os.kill(workers[0], signal.SIGKILL)
-        assert service.process.wait(timeout=120) == 2
+        assert service.process.wait(timeout=120) == 3
         assert "worker cannot start" in service.log()
         assert "a worker cannot open what it is to serve" in service.log()
 
@@ -249,7 +249,7 @@ def test_workers_that_die_before_they_are_ready_end_the_service(tmp_path: Path) 
     (tmp_path / "sitecustomize.py").write_text(text, encoding="utf-8")
     before = os.environ.get("PYTHONPATH", "")
     done = _serve(tmp_path, "--workers", "2", PYTHONPATH=os.pathsep.join(filter(None, (str(tmp_path), before))))
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "workers in a row ended before they were ready, the last with exit code 9" in done.stderr
 
 
