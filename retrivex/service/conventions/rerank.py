@@ -66,7 +66,7 @@ def rerank_documents(engine: Engine, record: Mapping[str, Any]) -> dict[str, Any
     Raises
     ------
     RetrivexError
-        If the request breaks a rule, there is no encoder, or it fails.
+        If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
     check_nesting(record)
     body = read_body(Rerank, record)
@@ -99,7 +99,7 @@ def rank_texts(engine: Engine, record: Mapping[str, Any]) -> list[dict[str, Any]
     Raises
     ------
     RetrivexError
-        If the request breaks a rule, there is no encoder, or it fails.
+        If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
     check_nesting(record)
     body = read_body(TextRank, record)
