@@ -206,6 +206,22 @@ def test_a_read_only_index_takes_no_documents(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_a_window_of_null_takes_the_window_of_the_service_away(tmp_path: Path) -> None:
+    text = "\n\n".join(f"# Part {n}\n\n" + (f"Part {n} tells of winter{n}. " * 40) for n in range(12))
+    path = make_index(tmp_path / "index.db", Document("parts.md", text))
+    narrow, usual = make_engine(path, config=RetrievalConfig(window=1)), make_engine(path)
+
+    def view(engine: Engine, settings: dict[str, Any]) -> dict[str, Any]:
+        [answer] = engine.view({"question": "What of winter6?", "settings": settings})["answers"]
+        return {name: answer[name] for name in ("settings", "context")}
+
+    assert view(narrow, {})["settings"]["window"] == 1
+    assert view(narrow, {"window": None}) == view(usual, {})
+    assert view(narrow, {"window": None}) != view(narrow, {})
+    narrow.close()
+    usual.close()
+
+
 def test_uploads_bring_the_approximate_index_up_to_date(tmp_path: Path) -> None:
     """Off the path of the request: the upload does not wait for it."""
     tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
