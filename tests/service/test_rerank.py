@@ -87,7 +87,13 @@ def test_documents_come_back_as_they_were_or_not_at_all(engine: Engine) -> None:
 
 
 def test_fields_of_other_models_change_nothing(engine: Engine) -> None:
-    more = {"model": "rerank-v3.5", "max_tokens_per_doc": 10, "max_chunks_per_doc": 1}
+    more = {
+        "model": "rerank-v3.5",
+        "max_tokens_per_doc": 10,
+        "max_chunks_per_doc": 1,
+        "priority": 0,
+        "truncation": False,
+    }
     assert rerank(engine, **more) == rerank(engine)
     assert rank(engine, truncate=True, truncation_direction="Left") == rank(engine)
 
@@ -123,7 +129,12 @@ def test_a_text_without_anything_to_read_is_last(engine: Engine) -> None:
         ({"top_n": "3"}, "top_n is '3'"),
         ({"top_n": True}, "top_n is True"),
         ({"return_documents": 1}, "return_documents is 1"),
-        ({"rank_fields": ["title"]}, "rank_fields.0 is 'title'"),
+        ({"rank_fields": ["text", "title"]}, "rank_fields.1 is 'title': of a document, text alone is read; .* leave"),
+        ({"rank_fields": "text"}, "rank_fields is 'text'"),
+        ({"relevant_spans": {"max": 2}}, "relevant_spans is .*: a document has one score here, .* leave"),
+        ({"relevant_spans": False}, "relevant_spans is False"),
+        ({"priority": "high"}, "priority is 'high'"),
+        ({"truncation": 1}, "truncation is 1"),
         ({"colour": "red"}, "'colour' is unknown"),
     ],
 )

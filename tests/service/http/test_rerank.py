@@ -105,7 +105,9 @@ def test_the_official_clients_of_cohere_read_results(served: tuple[str, str]) ->
     assert found.meta.tokens.input_tokens > 0
     assert [result.index for result in fields.results] == [1, 2, 0]
     with cohere.ClientV2(api_key=secret, base_url=address) as client:
-        again = client.rerank(model="rerank-v3.5", query=QUERY, documents=TEXTS, top_n=2, max_tokens_per_doc=4096)
+        again = client.rerank(
+            model="rerank-v3.5", query=QUERY, documents=TEXTS, top_n=2, max_tokens_per_doc=4096, priority=0
+        )
         with pytest.raises(cohere.UnprocessableEntityError, match="documents is"):
             client.rerank(model="any", query=QUERY, documents=[])
     assert [(one.index, one.relevance_score) for one in again.results] == [
