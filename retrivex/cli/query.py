@@ -127,6 +127,7 @@ def query(
     if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in retrieval.model_fields_set:
         retrieval = retrieval.override(context_format=output.value)
     reranker = make_reranker(rerank, rerank_shape, rerank_model)
+    visible_scope, filters = make_scope(scope), parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
     with SQLiteStore(db, read_only=True) as store:
         composition = ask(
             store,
@@ -135,15 +136,23 @@ def query(
             k=k,
             mode=mode,
             embed=embed,
-            scope=make_scope(scope),
-            where=parse_pairs(where, "--where", as_text=_TEXT_FIELDS),
+            scope=visible_scope,
+            where=filters,
             reranker=reranker,
         )
         if html is not None:
             code = write_code(
-                question, retrieval, hits=k, database=str(db), embed=embed or store.vector_model, mode=mode.value
+                question,
+                retrieval,
+                hits=k,
+                database=str(db),
+                embed=embed or store.vector_model,
+                mode=mode.value,
+                scope=visible_scope,
+                where=filters,
+                reranked=reranker is not None,
             )
-            write_page(html, Answer(composition, retrieval, fetch_chunks(composition, store, make_scope(scope)), code))
+            write_page(html, Answer(composition, retrieval, fetch_chunks(composition, store, visible_scope), code))
     _print(composition, output, explain=explain, trace=trace)
 
 

@@ -137,7 +137,13 @@ def open_service(settings: Settings) -> Service:
         for index in indexes:
             index.close()
         raise
-    engine = Engine(indexes, config, bounds=settings.bounds, tokenizer=tokenizer)
+    engine = Engine(
+        indexes,
+        config,
+        bounds=settings.bounds,
+        tokenizer=tokenizer,
+        rerank_encoders=settings.rerank_encoders,
+    )
     work = Work(settings.threads, settings.queue, settings.timeout_s)
     return Service(settings, engine, Keys(settings.keys), quotas, work, Metrics())
 

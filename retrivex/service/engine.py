@@ -7,7 +7,8 @@ against the limits and the scopes of who asks, and raises a kind of `RetrivexErr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,6 +50,9 @@ AnyIndex: TypeAlias = Index | CollectionIndex
 ANYONE = Access()
 """Who asks where no keys are needed: sees every scope that it names."""
 
+_MEASURED = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
+_MEASURED_WEIGHTS = "53aa51172d14"  # of the same model, as folders of any name hold it
+
 
 class Engine:
     """Composes, asks, orders and keeps documents, within limits; safe to share between threads.
@@ -59,6 +63,7 @@ class Engine:
     config : options that requests start from
     bounds : the most that one request may ask for
     tokenizer : counts tokens; None takes that of the config
+    rerank_encoders : names of encoders that rank texts, beside those that were measured
 
     Examples
     --------
@@ -75,7 +80,9 @@ class Engine:
         *,
         bounds: Bounds | None = None,
         tokenizer: Tokenizer | None = None,
+        rerank_encoders: Collection[str] = (),
     ) -> None:
+        self._rerank_encoders = rerank_encoders
         self.indexes = {index.name: index for index in indexes}
         self.config = config or RetrievalConfig()
         self.bounds = bounds or Bounds()
@@ -270,7 +277,7 @@ class Engine:
         Raises
         ------
         NotFoundError
-            If the index `default` has no encoder: without one, BM25 is as good.
+            If the index `default` has no encoder, or one of which nobody says that it ranks better than BM25.
         RetrivexError
             If there is too much of something, or the encoder fails.
         """
@@ -280,6 +287,12 @@ class Engine:
         if encoder is None:
             raise NotFoundError(
                 f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
+            )
+        if not (_is_measured(encoder.name) or encoder.name in self._rerank_encoders):
+            raise NotFoundError(
+                f"the encoder is {encoder.name!r}: texts are ranked by one that is surely better than BM25, as "
+                f"{_MEASURED[0]} was measured to be; start the service with --embed {_MEASURED[0]}, or vouch for this "
+                f"one by the setting rerank_encoders = [{json.dumps(encoder.name)}]"
             )
         vectors = np.asarray(encoder.encode([question, *texts]))
         return score_embedded(self._text_composer, question, texts, vectors), encoder.name
@@ -421,3 +434,15 @@ class Engine:
     def _check_passages(self, passages: list[Any]) -> None:
         self.bounds.check_count("passages", len(passages), self.bounds.hits)
         self.bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in passages)
+
+
+def _is_measured(name: str) -> bool:
+    """Whether an encoder is one that was measured to rank bare texts surely better than BM25.
+
+    Examples
+    --------
+    >>> [_is_measured(name) for name in ("all-MiniLM-L6-v2@0f1e", "model@53aa51172d14", "hashing-256")]
+    [True, True, False]
+    """
+    name, _, weights = name.partition("@")  # of a folder
+    return name in _MEASURED or weights == _MEASURED_WEIGHTS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
@@ -40,7 +41,7 @@ from retrivex.stores.sqlite.inspection import DocumentInfo
 try:
     from fastapi import APIRouter, Path, Query, Request, Response
     from fastapi.responses import StreamingResponse
-    from starlette.datastructures import UploadFile
+    from starlette.datastructures import ImmutableMultiDict, UploadFile
     from starlette.requests import ClientDisconnect
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
@@ -341,7 +342,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         limit: Annotated[int, Query(ge=1, description="documents of a page")] = 100,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
-        _check_names(request.query_params, ("index", "scope", "after", "limit"))
+        _check_names(request.query_params, ("index", "scope", "after", "limit"), ("scope",))
 
         def job() -> bytes:
             found = engine.list_documents(access, index=index, scope=narrowed, after=after, most=limit)
@@ -377,7 +378,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         scope: Scopes = None,
     ) -> Response:
         access, narrowed = service.authorize(request), _scopes(scope)
-        _check_names(request.query_params, ("doc_id", "index", "scope"))
+        _check_names(request.query_params, ("doc_id", "index", "scope"), ("scope",))
 
         def job() -> bytes:
             engine.delete_document(doc_id, access, index=index, scope=narrowed)
@@ -392,11 +393,13 @@ def _add_documents(router: APIRouter, service: Service) -> None:
     router.add_api_route(path, add_document, methods=["POST"], **{**added, "openapi_extra": openapi.UPLOAD})
 
 
-def _check_names(given: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse a name that is none of the operation's: a misspelt `scope` or `index` would be another one."""
-    for name in given:
+def _check_names(given: ImmutableMultiDict[str, Any], known: Sequence[str], repeatable: Sequence[str] = ()) -> None:
+    """Refuse a name that is none of the operation's, or comes twice: another `scope` or `index` would be read."""
+    for name, count in Counter(name for name, _ in given.multi_items()).items():
         if name not in known:
             raise RequestError(f"{quoted(name)} is unknown: this operation takes {', '.join(known)}")
+        if count > 1 and name not in repeatable:
+            raise RequestError(f"{quoted(name)} is given {count} times: give it once")
 
 
 def _scopes(given: list[str] | None) -> list[str | None] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -27,6 +27,9 @@ FILE = f"{PREFIX}SETTINGS"
 
 _OTHERS = frozenset(("SETTINGS", "KEY", "API_KEY", "RERANK_KEY", "CACHE", "DATA", "MODEL_URL"))
 """Variables with the same beginning that other parts of the package read, or its client and benchmarks."""
+
+_EXAMPLES = {list: '["one", "another"]', dict: '{"name": "value"}'}
+"""How the value of a variable is written that is a list or a table."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -67,6 +70,9 @@ class Settings(BaseSettings):
         {}, description="collections of vector stores, as indexes by name"
     )
     embed: str | None = Field(None, description="encoder of questions; left out, the one of the database")
+    rerank_encoders: list[str] = Field(
+        [], description="names of encoders that may rank texts, though only the operator says that they do it well"
+    )
     read_only: bool = Field(False, description="whether documents can be neither added nor deleted")
     config: Path | None = Field(None, description="file with options of RetrievalConfig that requests start from")
     keys: Path = Field(Path("retrivex-keys.db"), description="file of keys, made by `retrivex keys create`")
@@ -149,6 +155,7 @@ def read_settings(**given: Any) -> Settings:
     file = os.environ.get(FILE)
     if file and not Path(file).is_file():
         raise ConfigError(f"{FILE} is {file!r}: there is no such file; name a TOML file, or leave it out")
+    _check_json()
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -171,6 +178,23 @@ def find_unread() -> list[str]:
     known = _OTHERS | {name.upper() for name in Settings.model_fields}
     ours = {name.upper().removeprefix(PREFIX) for name in os.environ if name.upper().startswith(PREFIX)}
     return sorted(ours - known)
+
+
+def _check_json() -> None:
+    """Refuse a variable of a list or a table that is no JSON: what pydantic says of it has neither value nor rule."""
+    kinds = {name.upper(): get_origin(field.annotation) for name, field in Settings.model_fields.items()}
+    for variable, value in os.environ.items():
+        name = variable.upper().removeprefix(PREFIX) if variable.upper().startswith(PREFIX) else ""
+        example = _EXAMPLES.get(kinds.get(name))
+        if example is None:
+            continue
+        try:
+            json.loads(value)
+        except (ValueError, RecursionError):
+            shown = "wrong" if name == "COLLECTIONS" else f"{value!r:.80}"  # an address may hold a password
+            raise ConfigError(
+                f"{variable} is {shown}: it must be JSON, such as {variable}='{example}'; write it so, or leave it out"
+            ) from None
 
 
 def _as_variable(value: Any) -> str:

@@ -24,12 +24,14 @@ from typing import Any
 
 import hypothesis
 from fuzz.ledger import ROOT, code_digest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, settings, strategies
 from hypothesis.errors import Unsatisfiable
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
 from retrivex.errors import StoreError
+from retrivex.service.bodies import DEFAULT_INDEX
+from retrivex.service.engine import Engine
 from retrivex.stores import SQLiteStore
 from retrivex.version import __version__
 
@@ -39,6 +41,9 @@ ROUND_OF_CASES, ROUND_OF_KILLS = 2_500, 10
 
 _LONGEST_S = 300
 """Seconds for a request, ten times those of the service: on a busy machine the usual 10 are no failure."""
+
+_DOCUMENT = "drones.md"
+_PLACE = {"doc_id": "bees.md", "index": DEFAULT_INDEX, "scope": None, "char_start": 0, "char_end": 19}
 
 Message = MutableMapping[str, Any]
 
@@ -54,11 +59,15 @@ class Fuzzed:
     ----------
     done : requests sent
     statuses : how many answers had each status
+    operations : the same, of each operation
+    left_out : how often an operation gave no requests in a mode, and why
     violations : failures of the service, and answers that are not as the document says
     """
 
     done: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
+    operations: dict[str, dict[str, int]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
 
@@ -66,7 +75,7 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
     """Send at least so many requests, right and wrong ones, over all operations, to a service over a small index.
 
     They are drawn in rounds, each with seeds of its own: many operations have few requests to give, and the others make
-    up for them.
+    up for them. Every other right request names what is there: names that are drawn never exist.
 
     Parameters
     ----------
@@ -95,6 +104,7 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
         "db": make_index(folder / "index.db"),
         "keys": folder / "keys.db",
         "embed": "hashing",
+        "rerank_encoders": ["hashing-256"],
     }
     app = create_app(Settings(**given_settings, config=options, threads=1, queue=100, hosts=["testserver"]))
     looked_at = [
@@ -106,21 +116,27 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
     ]
     made = Fuzzed()
 
-    def answers(case: Any) -> None:
+    def answers(case: Any, known: bool) -> None:
         made.done += 1
-        answer = case.call(timeout=_LONGEST_S)
+        more = _name_existing(case, app.state.service.engine) if known else {}
+        answer = case.call(timeout=_LONGEST_S, **more)
         status = str(answer.status_code)
-        made.statuses[status] = made.statuses.get(status, 0) + 1
+        for counts in (made.statuses, made.operations[case.operation.label]):
+            counts[status] = counts.get(status, 0) + 1
         case.validate_response(answer, checks=looked_at)
 
     def ask(operation: Any, mode: Any, most: int, seed: int) -> int:
         """Send at most so many requests to an operation; return how many it gave."""
         before = made.done
         drawn = settings(max_examples=most, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        known = strategies.booleans() if mode is schemathesis.GenerationMode.POSITIVE else strategies.just(False)
+        case = operation.as_strategy(generation_mode=mode)
         try:
-            hypothesis.seed(seed)(drawn(given(case=operation.as_strategy(generation_mode=mode))(answers)))()
-        except (Unsatisfiable, UnsupportedSchema):
-            pass  # what takes nothing cannot be asked wrongly; not every schema has an opposite
+            hypothesis.seed(seed)(drawn(given(case=case, known=known)(answers)))()
+        except (Unsatisfiable, UnsupportedSchema) as error:
+            # what takes nothing cannot be asked wrongly; not every schema has an opposite
+            why = f"{operation.label}, {mode.value}: {type(error).__name__}"
+            made.left_out[why] = made.left_out.get(why, 0) + 1
         except (Failure, FailureGroup) as error:
             made.violations.append(f"{operation.label}, {mode.value}, seed {seed}: {error}"[:4000])
         return made.done - before
@@ -128,7 +144,9 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
     with TestClient(app, base_url="http://localhost") as client:
         schema = schemathesis.openapi.from_asgi("/openapi.json", _begun(client.app))
         modes = (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE)
-        asked = [(found.ok(), mode) for found in schema.get_all_operations() for mode in modes]
+        operations = [found.ok() for found in schema.get_all_operations()]
+        made.operations = {operation.label: {} for operation in operations}
+        asked = [(operation, mode) for operation in operations for mode in modes]
         while made.done < cases and not made.violations:
             if not asked:
                 raise RuntimeError(f"the document gives {made.done:,} requests, and no more: {cases:,} were asked for")
@@ -137,7 +155,28 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
             asked = [(operation, mode) for operation, mode in asked if 2 * ask(operation, mode, share, seed) >= share]
             seed += 1
     made.statuses = dict(sorted(made.statuses.items()))
+    made.operations = {name: dict(sorted(counts.items())) for name, counts in sorted(made.operations.items())}
     return made
+
+
+def _name_existing(case: Any, engine: Engine) -> dict[str, Any]:
+    """Name an index, a document, a place or a file that is there, where the request names one; return what to add."""
+    body = case.body if isinstance(case.body, dict) else {}
+    path, method = case.operation.path, case.operation.method.upper()
+    if path == "/v1/vector_stores/{vector_store_id}/search":
+        case.path_parameters = {"vector_store_id": DEFAULT_INDEX}
+    elif path == "/retrieval":
+        case.body = {**body, "knowledge_id": DEFAULT_INDEX}
+    elif path == "/v1/resolve":
+        case.body = body | _PLACE
+    elif path == "/v1/resolve/batch":
+        case.body = {**body, "requests": [one | _PLACE for one in body["requests"]]}
+    elif (method, path) == ("DELETE", "/v1/documents"):
+        engine.add_file(b"A drone leaves the hive.", _DOCUMENT)
+        case.query = {"doc_id": _DOCUMENT}
+    elif (method, path) == ("POST", "/v1/documents"):
+        return {"files": [("file", (_DOCUMENT, "Drones leave the hive.")), ("index", (None, DEFAULT_INDEX))]}
+    return {}
 
 
 def _begun(app: Any) -> Any:
@@ -257,7 +296,8 @@ def run(what: str, total: int, step: int, work: Callable[[int, Path, int], Fuzze
 def _add(before: Any, value: Any) -> Any:
     if not isinstance(value, dict):
         return value if before is None else before + value
-    return {name: (before or {}).get(name, 0) + value.get(name, 0) for name in sorted({*(before or {}), *value})}
+    old = before or {}
+    return {name: _add(old.get(name), value[name]) if name in value else old[name] for name in sorted({*old, *value})}
 
 
 def main() -> int:

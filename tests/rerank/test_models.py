@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.service_world import make_index
 from support.strategies import bare, count_words, hits_of
 
 from retrivex import SpanComposer
 from retrivex.errors import RerankError
 from retrivex.rerank import Reranking
+from retrivex.service.conventions.rerank import rank_texts
+from retrivex.service.engine import Engine
+from retrivex.service.index import Index
+from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = pytest.mark.integration
 
@@ -187,3 +192,12 @@ def test_a_model_that_is_not_there_is_an_error_of_ours(kind: Any, tmp_path: Path
 def test_an_empty_batch_is_refused(kind: Any) -> None:
     with pytest.raises(RerankError, match="batch_size=0"):
         kind("any", batch_size=0)
+
+
+def test_the_model_that_was_measured_ranks_texts_of_the_service(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    tokenizer = get_tokenizer("estimate")
+    engine = Engine([Index("default", path, tokenizer, embed=str(minilm()))], tokenizer=tokenizer)
+    ranks = rank_texts(engine, {"query": "Who lays eggs?", "texts": ["Rain falls.", "The queen lays all the eggs."]})
+    engine.close()
+    assert [rank["index"] for rank in ranks] == [1, 0]

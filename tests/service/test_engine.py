@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
+from retrivex.service.logs import LOGGER
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -206,6 +208,22 @@ def test_a_read_only_index_takes_no_documents(tmp_path: Path) -> None:
     engine.close()
 
 
+def test_a_window_of_null_takes_the_window_of_the_service_away(tmp_path: Path) -> None:
+    text = "\n\n".join(f"# Part {n}\n\n" + (f"Part {n} tells of winter{n}. " * 40) for n in range(12))
+    path = make_index(tmp_path / "index.db", Document("parts.md", text))
+    narrow, usual = make_engine(path, config=RetrievalConfig(window=1)), make_engine(path)
+
+    def view(engine: Engine, settings: dict[str, Any]) -> dict[str, Any]:
+        [answer] = engine.view({"question": "What of winter6?", "settings": settings})["answers"]
+        return {name: answer[name] for name in ("settings", "context")}
+
+    assert view(narrow, {})["settings"]["window"] == 1
+    assert view(narrow, {"window": None}) == view(usual, {})
+    assert view(narrow, {"window": None}) != view(narrow, {})
+    narrow.close()
+    usual.close()
+
+
 def test_uploads_bring_the_approximate_index_up_to_date(tmp_path: Path) -> None:
     """Off the path of the request: the upload does not wait for it."""
     tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
@@ -225,6 +243,58 @@ def test_uploads_bring_the_approximate_index_up_to_date(tmp_path: Path) -> None:
             time.sleep(0.05)
         assert number < 99
     engine.close()
+
+
+class Held(SQLiteStore):
+    """A store whose approximate index is not done before it may be, and fails where it is told to."""
+
+    begun, may_end = Event(), Event()
+    error: BaseException | None = None
+
+    def index_vectors(self, *given: Any) -> Any:
+        self.begun.set()
+        assert self.may_end.wait(60)
+        if self.error is not None:
+            raise self.error
+        return super().index_vectors(*given)
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
+    path = tmp_path / "index.db"
+    with SQLiteStore(path) as store:
+        Indexer(store, get_chunker("auto", tokenizer=tokenizer), tokenizer, encoder).add(Document("bees.md", "Bees."))
+    monkeypatch.setattr("retrivex.service.index.SQLiteStore", Held)
+    monkeypatch.setattr(Held, "begun", Event())
+    monkeypatch.setattr(Held, "may_end", Event())
+    index = Index("default", path, tokenizer, approximate_from=1)
+    yield index
+    Held.may_end.set()
+    index.close()
+
+
+def test_an_upload_does_not_wait_for_the_approximate_index(held: Index) -> None:
+    engine = Engine([held], tokenizer=get_tokenizer("estimate"))
+    [added] = engine.add_file(b"Wasps sleep.", "wasps.md")
+    assert Held.begun.wait(60)
+    assert not Held.may_end.is_set()  # add_file has answered, and the index of vectors is still being made
+    assert added.doc_id == "wasps.md"
+    assert "Wasps sleep." in engine.query({"question": "wasps"}).text
+
+
+@pytest.mark.parametrize("error", [StoreError("locked"), ValueError("unforeseen"), MemoryError()])
+def test_whatever_fails_in_the_upkeep_is_logged(
+    held: Index, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    monkeypatch.setattr(Held, "error", error)
+    monkeypatch.setattr(LOGGER, "propagate", True)
+    Held.may_end.set()
+    held.add(Document("wasps.md", "Wasps sleep."))
+    held.close()
+    [record] = [record for record in caplog.records if record.getMessage() == "vectors not listed"]
+    assert record.exc_info is not None
+    assert record.exc_info[1] is error
 
 
 def test_documents_are_listed_in_pages(engine: Engine) -> None:

@@ -81,7 +81,7 @@ _BEES = {"query": "Who lays eggs?", "documents": ["Bees live in hives.", "The qu
 RERANK = Operation(
     "rerank",
     "Rank documents, as Cohere's and Jina's clients ask",
-    "Best first, each with the probability that it holds evidence. The index `default` needs an encoder.",
+    "Best first, each with the probability that it holds evidence. The index `default` needs a measured encoder.",
     "Rerank",
     {**_BEES, "top_n": 1},
     record_of(
@@ -103,7 +103,7 @@ _RANK["properties"]["text"] = _TEXT
 RANK_TEXTS = Operation(
     "rank_texts",
     "Rank texts, as clients of Text Embeddings Inference ask",
-    "Best first, each with the probability that it holds evidence. The index `default` needs an encoder.",
+    "Best first, each with the probability that it holds evidence. The index `default` needs a measured encoder.",
     "TextRank",
     {"query": _BEES["query"], "texts": _BEES["documents"]},
     list_of(_RANK),

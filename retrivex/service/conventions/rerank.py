@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from retrivex.composer.texts import Floats
 from retrivex.scoring.calibrated import probabilities
@@ -19,6 +19,20 @@ from retrivex.service.bounds import check_nesting
 from retrivex.service.engine import Engine
 
 _WITHOUT_EFFECT = "taken and without effect: "
+
+
+def _refuse_other_fields(name: str) -> str:
+    if name != "text":
+        raise ValueError("of a document, text alone is read; put what matters into it, or leave rank_fields out")
+    return name
+
+
+def _refuse_spans(given: Any) -> None:
+    if given is not None:
+        raise ValueError("a document has one score here, and none for its parts; leave relevant_spans out")
+
+
+_TextField = Annotated[str, AfterValidator(_refuse_other_fields), WithJsonSchema({"const": "text"})]
 
 
 class TextDocument(Body):
@@ -37,9 +51,14 @@ class Rerank(Body):
     model: str | None = Field(None, description=f"{_WITHOUT_EFFECT}this service has one model, which the answer names")
     top_n: int | None = Field(None, ge=1, description="results at most; left out, all of them")
     return_documents: bool | None = Field(None, description="whether results hold their documents; left out, they do")
-    rank_fields: list[Literal["text"]] | None = Field(None, description="of documents with fields, text alone is read")
+    rank_fields: list[_TextField] | None = Field(None, description="of documents with fields, text alone is read")
     max_chunks_per_doc: int | None = Field(None, ge=1, description=f"{_WITHOUT_EFFECT}a document is read whole")
     max_tokens_per_doc: int | None = Field(None, ge=1, description=f"{_WITHOUT_EFFECT}a document is read whole")
+    truncation: bool | None = Field(None, description=f"{_WITHOUT_EFFECT}a document is read whole")
+    priority: int | None = Field(None, description=f"{_WITHOUT_EFFECT}requests are answered as they come")
+    relevant_spans: Annotated[None, BeforeValidator(_refuse_spans)] = Field(
+        None, description="refused: a document has one score, and none for its parts"
+    )
 
 
 class TextRank(Body):
@@ -66,7 +85,7 @@ def rerank_documents(engine: Engine, record: Mapping[str, Any]) -> dict[str, Any
     Raises
     ------
     RetrivexError
-        If the request breaks a rule, there is no encoder, or it fails.
+        If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
     check_nesting(record)
     body = read_body(Rerank, record)
@@ -99,7 +118,7 @@ def rank_texts(engine: Engine, record: Mapping[str, Any]) -> list[dict[str, Any]
     Raises
     ------
     RetrivexError
-        If the request breaks a rule, there is no encoder, or it fails.
+        If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
     check_nesting(record)
     body = read_body(TextRank, record)

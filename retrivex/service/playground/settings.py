@@ -8,10 +8,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrivex.config import MAX_WINDOW, Effort, RetrievalConfig
+from retrivex.config import MAX_WINDOW, WIDTHS, Effort, RetrievalConfig
+from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.model.options import Options
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.stores import Where
 from retrivex.tokens.tokenizer import FILE_SUFFIX
+
+_USUAL = RetrievalConfig()
 
 
 class Settings(Options):
@@ -19,7 +23,7 @@ class Settings(Options):
 
     token_budget: int | None = Field(default=None, ge=1, description="Most tokens of context.")
     window: int | None = Field(
-        default=None, ge=0, le=MAX_WINDOW, description="Neighbours on each side of a hit; null: as many as are needed."
+        default=None, ge=0, le=MAX_WINDOW, description="Neighbours on each side of a hit; null: as many as needed."
     )
     effort: Effort | None = Field(default=None, description="How far the budget is filled.")
     order: OrderingStrategy | None = Field(default=None, description="Order of the passages.")
@@ -36,8 +40,17 @@ class Settings(Options):
         return config.override(**self.to_options())
 
     def to_options(self) -> dict[str, Any]:
-        """Return the options of the composer that these settings stand for."""
-        return {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
+        """Return the options of the composer that these settings stand for.
+
+        Examples
+        --------
+        >>> Settings(window=None).to_options() == dict.fromkeys(WIDTHS) | {"window": 2, "pool_factor": 8.0}
+        True
+        """
+        given = {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
+        if self.window is None and "window" in self.model_fields_set:  # given as null, and not left out
+            given |= {name: getattr(_USUAL, name) for name in (*WIDTHS, "pool_factor")}
+        return given
 
 
 def settings_of(config: RetrievalConfig) -> dict[str, Any]:
@@ -96,7 +109,8 @@ def changed_options(config: RetrievalConfig, base: RetrievalConfig | None = None
     }
     if config.pool_factor is None:  # a window that is named drops it
         changed = {name: value for name, value in changed.items() if name != "pool_factor"} | {"window": config.window}
-    return {name: plain for name, value in changed.items() if (plain := _plain(value)) is not None}
+    plain = {name: _plain(value) for name, value in changed.items()}
+    return {name: value for name, value in plain.items() if value is not None or changed[name] is None}
 
 
 def _plain(value: Any) -> Any:
@@ -106,17 +120,18 @@ def _plain(value: Any) -> Any:
         return None
 
 
-_PYTHON = """from retrivex import RetrievalConfig, SpanComposer
+_PYTHON = """{note}from retrivex import RetrievalConfig, SpanComposer
 {imports}from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 
 question = {question!r}
 {encoder}with SQLiteStore({database!r}, read_only=True) as store:
-    hits = LocalRetriever(store{more}).retrieve(question, k={hits})
+    hits = LocalRetriever(store{more}).retrieve(question, k={hits}{narrowed})
     composer = SpanComposer(RetrievalConfig({options}))
-    composition = composer.compose(hits, store, query=question{vector})
+    composition = composer.compose(hits, store, query=question{vector}{seen})
 print(composition.text)
 """
+_NO_RERANKER = "# a reranker scored the hits: name it again, or the answer is another one (docs/rerank.md)\n"
 _BY_WORDS = {"imports": "", "encoder": "", "more": "", "vector": ""}
 
 
@@ -141,6 +156,9 @@ def write_code(
     embed: str | None = None,
     mode: str = "auto",
     address: str = "http://127.0.0.1:8080",
+    scope: Scope = None,
+    where: Where | None = None,
+    reranked: bool = False,
 ) -> dict[str, str]:
     """Return what gives the same answer from a database, as text to copy: `python`, `command`, `curl` and `json`.
 
@@ -153,20 +171,39 @@ def write_code(
     embed : name or folder of the encoder; None searches by words
     mode : of the retriever, where there is an encoder
     address : of a service over it
+    scope, where : that the retriever was given
+    reranked : whether a reranker scored the hits; it is not written, as its address may hold a secret, but named
     """
     options = changed_options(config)
-    body = {"question": question, "k": hits, "config": options}
+    note = _NO_RERANKER if reranked else ""
+    scopes = None if scope is None else sorted(allowed_scopes(scope), key=lambda name: name or "")
+    seen = "" if scopes is None else f", scope={scopes!r}"
+    filters = dict(where or {})
+    body = {
+        "question": question,
+        "k": hits,
+        **({} if mode == "auto" else {"mode": mode}),
+        **({} if scopes is None else {"scope": scopes}),
+        **({"where": filters} if filters else {}),
+        "config": options,
+    }
     python = _PYTHON.format(
         question=question,
         database=database,
         hits=hits,
+        note=note,
+        narrowed=seen + (f", where={filters!r}" if filters else ""),
+        seen=seen,
         options=", ".join(f"{name}={value!r}" for name, value in options.items()),
         **(_BY_WORDS if embed is None else _by_vectors(embed, mode)),
     )
     words = ["retrivex", "query", question, "--db", database, "--k", str(hits), "--mode", mode]
     words += [] if embed is None else ["--embed", embed]
+    words += [word for name in scopes or () for word in ("--scope", name or "")]
+    words += [word for name, value in filters.items() for word in ("--where", f"{name}={json.dumps(value)}")]
     words += [word for name, value in options.items() for word in ("--set", f"{name}={json.dumps(value)}")]
-    return {"python": python, "command": shlex.join(words), **_write_request(body, address)}
+    request = _write_request(body, address)
+    return {"python": python, "command": note + shlex.join(words), **request, "curl": note + request["curl"]}
 
 
 def write_calls(

@@ -167,6 +167,23 @@ def test_names_that_an_operation_does_not_take_are_refused(client: Any) -> None:
     check(client.post("/v1/documents", **upload), 422, "'scop' is unknown", "file, index, scope")
     check(client.delete("/v1/documents", params={"doc_id": "bees.md", "indx": "law"}), 422, "'indx' is unknown")
     check(client.get("/v1/documents", params={"scop": "acme"}), 422, "'scop' is unknown")
+
+
+def test_what_is_given_twice_is_refused_and_not_the_last_one_taken(client: Any) -> None:
+    for name in ("index", "after", "limit"):
+        twice = [(name, "1"), (name, "2")]
+        check(client.get("/v1/documents", params=twice), 422, f"'{name}' is given 2 times")
+    named = [("doc_id", "other.md"), ("doc_id", "bees.md")]
+    check(client.delete("/v1/documents", params=named), 422, "'doc_id' is given 2 times", "give it once")
+    assert client.get("/v1/documents", params=[("scope", "acme"), ("scope", "")]).status_code == 200
+    assert [one["doc_id"] for one in client.get("/v1/documents", params={"scope": ""}).json()["documents"]] == [
+        "bees.md"
+    ]
+    file = ("file", ("more.md", b"More bees."))
+    for name in ("index", "scope"):
+        fields = [file, (name, (None, "acme")), (name, (None, "default"))]
+        check(client.post("/v1/documents", files=fields), 422, f"'{name}' is given 2 times")
+    assert len(client.get("/v1/documents").json()["documents"]) == 3
     listed = client.get("/v1/documents").json()["documents"]
     assert [one["doc_id"] for one in listed] == ["acme:plan.md", "bees.md", "wayne:plan.md"]
 

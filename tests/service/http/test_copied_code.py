@@ -47,6 +47,7 @@ def post(address: str, path: str, body: Any) -> Any:
     [
         {},
         {"token_budget": USUAL.token_budget},
+        {"token_budget": 400, "window": None},
         {"token_budget": 400, "order": USUAL.ordering_strategy.value, "effort": USUAL.effort},
         {"token_budget": USUAL.token_budget, "window": 2, "effort": "full", "scoring": USUAL.scoring},
     ],

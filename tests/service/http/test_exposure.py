@@ -184,7 +184,8 @@ def test_two_tenants_and_64_clients_share_nothing(
     Logs and spans, which operators see, have no word of either.
     """
     caplog.set_level(logging.DEBUG)
-    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300, embed="hashing")
+    ranking = {"embed": "hashing", "rerank_encoders": ["hashing-256"]}
+    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300, **ranking)
     words = {"acme": "vulture", "wayne": "batcave"}
     secrets = {name: keys.create(name, [name])[1] for name in words}
     leaks: list[str] = []

@@ -19,3 +19,7 @@ def test_every_answer_is_as_the_document_says(tmp_path: Path) -> None:
     assert made.violations == []
     assert made.done >= CASES
     assert {"200", "422"} <= made.statuses.keys()
+    without = [name for name, counts in made.operations.items() if not any(status < "300" for status in counts)]
+    assert without == [], "no right answer was looked at"
+    # what takes nothing cannot be asked wrongly
+    assert [why for why in made.left_out if not (why.startswith("GET ") and ", negative: " in why)] == []

@@ -77,6 +77,35 @@ def test_a_misspelt_setting_in_the_file_is_refused(
     assert [word for word in words if word not in str(raised.value)] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        (
+            "CORS",
+            "https://app.example",
+            ("RETRIVEX_CORS is 'https://app.example': it must be JSON", '["one", "another"]'),
+        ),
+        ("HOSTS", "", ("RETRIVEX_HOSTS is ''", '["one", "another"]')),
+        ("RERANK_ENCODERS", "[hashing", ("RETRIVEX_RERANK_ENCODERS is '[hashing'", "leave it out")),
+        ("INDEXES", "law=law.db", ("RETRIVEX_INDEXES is 'law=law.db'", '{"name": "value"}')),
+        ("COLLECTIONS", "postgres://u:secret@h", ("RETRIVEX_COLLECTIONS is wrong: it must be JSON",)),
+    ],
+)
+def test_a_list_or_table_that_is_no_json_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: tuple[str, ...]
+) -> None:
+    from retrivex.service.settings import read_settings  # noqa: PLC0415
+
+    monkeypatch.setenv(f"RETRIVEX_{name}", value)
+    with pytest.raises(ConfigError) as raised:
+        read_settings()
+    assert [word for word in words if word not in str(raised.value)] == []
+    assert "secret" not in str(raised.value)
+    monkeypatch.setenv("RETRIVEX_CORS", '["https://app.example"]')
+    if name == "CORS":
+        assert read_settings().cors == ["https://app.example"]
+
+
 def test_a_misspelt_variable_is_refused_and_those_of_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     from retrivex.service.settings import find_unread, read_settings  # noqa: PLC0415
 

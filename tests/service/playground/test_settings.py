@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from support.properties import try_examples
+from support.service_world import make_engine, make_index
 from support.strategies import option_choices
 from typer.testing import CliRunner
 
-from retrivex import RetrievalConfig
+from retrivex import Document, RetrievalConfig
 from retrivex.cli import app
 from retrivex.errors import ConfigError
 from retrivex.service.playground.settings import Settings, changed_options, settings_of, write_code
 
+RECORDED = re.compile(r'<script type="application/json" id="recorded">(.*?)</script>', re.DOTALL)
 QUESTION = 'What\'s "kept" in a hive?'
 
 
@@ -35,6 +38,15 @@ def test_settings_that_are_left_out_stay_as_they_were() -> None:
 def test_settings_that_break_a_rule_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=name):
         Settings.model_validate({name: value})
+
+
+@pytest.mark.parametrize("own", [{"window": 1}, {"window": 0, "before": 3, "after": 0}, {"pool_factor": 2}, {}])
+def test_a_window_of_null_is_as_wide_as_needed_whatever_the_service_has(own: dict[str, Any]) -> None:
+    config = RetrievalConfig(token_budget=700, **own)
+    turned = Settings.model_validate({"window": None}).apply(config)
+    assert turned == RetrievalConfig(token_budget=700)
+    assert config.override(**changed_options(turned, config)) == turned  # what is copied
+    assert Settings.model_validate({"token_budget": 700}).apply(config) == config  # left out
 
 
 def test_settings_of_a_config_give_it_back() -> None:
@@ -82,6 +94,49 @@ def test_python_and_command_line_answer_alike(database: tuple[str, str | None], 
     composed = json.loads(result.stdout)
     assert "Honey is kept in a hive." in composed["text"]
     assert composed["text"] == printed.getvalue().removesuffix("\n")
+
+
+@pytest.mark.parametrize("scopes", [["acme"], ["acme", ""], [""]])
+def test_what_is_copied_from_a_recorded_answer_keeps_scope_and_where(tmp_path: Path, scopes: list[str]) -> None:
+    page = tmp_path / "answer.html"
+    owners = {"nobody": "stands in a meadow", "acme": "is painted blue", "wayne": "lies below a house"}
+    documents = [
+        Document(f"{owner}{n}.md", f"A hive of {owner} {what}: number {n}.", scope=None if owner == "nobody" else owner)
+        for owner, what in owners.items()
+        for n in (1, 2)
+    ]
+    make_index(tmp_path / "i.db", *documents)
+    sources = [f"{owner}1.md" for owner in owners]
+    asked = ["query", "Where is a hive?", "--db", str(tmp_path / "i.db"), "--html", str(page), "--json"]
+    asked += [word for scope in scopes for word in ("--scope", scope)]
+    where = "doc_id=" + json.dumps(sources)
+    shown = CliRunner().invoke(app, [*asked, "--where", where])
+    text = json.loads(shown.stdout)["text"]
+    assert "number 1" in text
+    assert "number 2" not in text
+    assert "wayne" not in text
+    assert ("acme" in text, "nobody" in text) == ("acme" in scopes, "" in scopes)
+    recorded = RECORDED.search(page.read_text(encoding="utf-8"))
+    assert recorded is not None
+    [code] = [one["code"] for one in json.loads(recorded[1])["answers"]]
+    again = CliRunner().invoke(app, [*shlex.split(code["command"])[1:], "--json"])
+    assert again.exit_code == 0, again.output
+    assert json.loads(again.stdout)["text"] == text
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code["python"], "copied", "exec"), {})
+    assert printed.getvalue().removesuffix("\n") == text
+    with_service = make_engine(tmp_path / "i.db")
+    assert with_service.query(json.loads(code["json"])).text == text
+    with_service.close()
+
+
+def test_a_reranker_that_is_not_copied_is_said_to_be_missing() -> None:
+    code = write_code(QUESTION, RetrievalConfig(), reranked=True)
+    for kind in ("python", "command", "curl"):
+        note, _, rest = code[kind].partition("\n")
+        assert note.startswith("# a reranker scored the hits")
+        assert rest == write_code(QUESTION, RetrievalConfig())[kind]
 
 
 def test_curl_sends_the_json() -> None:
