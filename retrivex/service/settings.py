@@ -28,7 +28,7 @@ FILE = f"{PREFIX}SETTINGS"
 _OTHERS = frozenset(("SETTINGS", "KEY", "API_KEY", "RERANK_KEY", "CACHE", "DATA", "MODEL_URL"))
 """Variables with the same beginning that other parts of the package read, or its client and benchmarks."""
 
-_EXAMPLES = {list: '["one", "another"]', dict: '{"name": "value"}'}
+_EXAMPLES: dict[Any, str] = {list: '["one", "another"]', dict: '{"name": "value"}'}
 """How the value of a variable is written that is a list or a table."""
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
