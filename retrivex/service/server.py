@@ -175,7 +175,7 @@ def _work(door: socket.socket, ready: Any) -> None:
 
     try:
         server = _make_server(on_ready)
-    except RetrivexError as error:  # of what the service opens: no request has come, so that nothing of one is told
+    except RetrivexError as error:  # of what the service opens: no request has come, so that the message quotes none
         LOGGER.error("worker cannot start", extra={"fields": {"detail": str(error)}})
         sys.exit(_CANNOT_OPEN)
     server.run([Door(door)])
