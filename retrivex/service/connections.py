@@ -9,11 +9,15 @@ import socket
 import time
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
+from retrivex.errors import install_hint
 from retrivex.service.gate import App, Message, Receive, Scope, Send
 from retrivex.service.logs import LOGGER
+
+try:
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ImportError as error:
+    raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
 _CLOSE = (b"connection", b"close")
 _KEPT = 4
@@ -92,7 +96,8 @@ class Connection(H11Protocol):
             self._plain.abort()
             _say_refused()
             return
-        super().connection_made(_Closing(transport, self))
+        seen: Any = _Closing(transport, self)
+        super().connection_made(seen)
         self._watch_header()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -148,11 +148,13 @@ def _make_server(on_ready: Callable[[], None]) -> DrainingServer:
     """Open what this process is to serve; what that is stands in its environment."""
     set_up_logs()
     settings = read_settings()
+    # by h11 alone, which the limits of connections are made for, and without websockets, which nothing here speaks;
+    # Any: uvicorn calls what it is given, and says that it has to be a class
+    protocol: Any = partial(Connection, timeout_s=settings.timeout_s, most=settings.max_connections)
     config = uvicorn.Config(
         _APP,
         factory=True,
-        # by h11 alone, which the limits of connections are made for, and without websockets, which nothing here speaks
-        http=partial(Connection, timeout_s=settings.timeout_s, most=settings.max_connections),
+        http=protocol,
         ws="none",
         access_log=False,
         log_config=None,
