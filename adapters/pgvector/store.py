@@ -240,11 +240,11 @@ class PgvectorCollection(Collection):
     def refuses_text(self, path: str) -> str | None:
         """Say why a column cannot take texts of ours: it is not there, holds ids or vectors, or is of another type."""
         query = self._query(self._table or self._learn(self._client.rows(*self._make_learn_query())))
-        if path in (query.id, self._vector_name):
-            return f"it holds the {'ids' if path == query.id else 'vectors'}"
         found = query.table.field(path)
         if found is None:
             return "there is no such column: add it first, of type text"
+        if found == query.id or path == self._vector_name:
+            return f"it holds the {'ids' if found == query.id else 'vectors'}"
         return None if found.type in TEXTS else f"it is a column of type {found.type}"
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:

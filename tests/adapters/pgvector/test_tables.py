@@ -340,6 +340,26 @@ def test_writing_sets_columns_and_keys_and_leaves_the_rest(postgres: Postgres) -
         collection.write({ids[0]: {"chunk_count": 3}})
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("id", "ids"),
+        ("embedding", "vectors"),
+        ("chunk_id", "a column of type"),
+        ("counts", "no such column"),
+        ("note", None),
+        ("meta.counts", None),
+    ],
+)
+def test_a_column_that_cannot_take_counts_says_why(postgres: Postgres, path: str, why: str | None) -> None:
+    table = postgres.table(
+        "id text PRIMARY KEY, doc_id text, chunk_id int, text text, note text, meta jsonb, embedding vector(2)"
+    )
+    found = PgvectorCollection(postgres.pool, table).refuses_text(path)
+    assert (found is None) == (why is None), found
+    assert why is None or why in (found or "")
+
+
 def test_fields_may_be_named_later(postgres: Postgres) -> None:
     table = postgres.table("id text, text text, file text, part int")
     postgres.admin.execute(f"INSERT INTO {table} VALUES ('x', 'one', 'a.md', 3)")
