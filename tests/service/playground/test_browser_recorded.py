@@ -97,11 +97,11 @@ def test_chunks_and_their_scores_are_reached_by_keyboard(browser: Any, recorded:
         page.keyboard.press("End")
         last = page.evaluate("document.activeElement.dataset.chunk")
         assert int(last) > int(first)
-        assert page.locator(f".cell.open[data-chunk='{last}']").count() >= 1
+        page.locator(f".cell.open[data-chunk='{last}']").first.wait_for()
         group = page.locator(".reader .group").first
         group.focus()
-        score = page.locator(".score").first
-        assert "for it: " in score.inner_text()
+        score = page.locator(".score", has_text="for it: ").first
+        score.wait_for()
         share = float(score.locator("strong").inner_text().removesuffix(" %"))
         whole, part = (score.locator(name).evaluate("e => e.clientWidth") for name in (".bar", ".bar span"))
         assert 100 * part / whole == pytest.approx(share, abs=3)
