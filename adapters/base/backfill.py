@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -99,7 +100,9 @@ def backfill(
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
     if tokenizer is not None and not write:
         raise StoreError("counts are kept in the collection only: backfill with write=True (--write), or without them")
-    path = None if tokenizer is None else path_of_counts(collection, _ANOTHER_FIELD)
+    path = None
+    if tokenizer is not None:
+        path = RetryingCollection(collection).run(partial(path_of_counts, collection, _ANOTHER_FIELD))
     _same_collection(collection, places, origin)
     _scan(collection, places, batch, report)
     made = _number(places, by_order, report)
@@ -466,6 +469,7 @@ def _set_fields(
 ) -> int:
     """Set fields of records and remember which; written twice, after a kill, is as good as once."""
     table, columns, where, step = asked
+    retrying = RetryingCollection(collection)
     with places.transaction() as connection:
         (total,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()
     while True:
@@ -477,6 +481,7 @@ def _set_fields(
         report(step, done, total)
         if not rows:
             return int(done)
-        collection.write({row[1]: changes(row[2:]) for row in rows})
+        changed = {row[1]: changes(row[2:]) for row in rows}
+        retrying.run(partial(collection.write, changed))
         with places.transaction(write=True) as connection:
             connection.executemany(f"UPDATE {table} SET written = 1 WHERE seq = ?", [(row[0],) for row in rows])

@@ -139,6 +139,7 @@ class ComposeWork:
         return {
             "work": "compose",
             "config": options,
+            "tokenizer": self.tokenizer,
             "store": None if self.open_store is None else str(self.open_store),
         }
 

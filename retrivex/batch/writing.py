@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ import numpy as np
 from retrivex.adapters.base.backfill import path_of_counts
 from retrivex.adapters.base.collection import ByIds, Collection
 from retrivex.adapters.base.fields import uuid5_id
+from retrivex.adapters.base.retries import RetryingCollection
 from retrivex.batch.documents import prepared_of
 from retrivex.batch.folder import OutputFolder, part_name
 from retrivex.batch.job import OnPart
@@ -182,6 +183,7 @@ class _SQLiteWriter:
 class _CollectionWriter:
     def __init__(self, collection: Collection, counts: bool) -> None:
         self._collection = collection
+        self._retrying = RetryingCollection(collection)
         self._counts = counts
         self.notes: list[str] = []
         self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)
@@ -194,12 +196,15 @@ class _CollectionWriter:
         if documents:
             flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
             doc_ids = [document.document.doc_id for document in documents]
-            self._collection.put(doc_ids, chunks, flat, self._fields_of(documents) if self._keeps_counts else None)
+            counts = self._fields_of(documents) if self._keeps_counts else None
+            self._retrying.run(partial(self._collection.put, doc_ids, chunks, flat, counts))
 
     @cached_property
     def _keeps_counts(self) -> bool:
-        if not self._counts:
-            return False
+        keeps: bool = self._counts and self._retrying.run(self._ask_for_counts)
+        return keeps
+
+    def _ask_for_counts(self) -> bool:
         try:
             path_of_counts(self._collection, "chunks are written without them, and counted when they are composed")
         except (ConfigError, StoreError) as error:  # counts save time, and nothing else depends on them
@@ -213,14 +218,18 @@ class _CollectionWriter:
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         ids = {uuid5_id(*key) for key in keys}
+        found: set[str] = self._retrying.run(partial(self._ask, ids, scopes))
+        return found >= ids
+
+    def _ask(self, ids: Set[str], scopes: frozenset[str | None]) -> set[str]:
+        """Return which of these ids there are."""
         try:
-            found = self._collection.ask(ByIds(tuple(ids), scopes)).records
+            return {record.id for record in self._collection.ask(ByIds(tuple(ids), scopes)).records}
         except Exception as error:
             # a collection that is gone refuses; whatever else refuses will refuse to be written to, in its own words
             if self._collection.failure(error) != "refused":
                 raise
-            return False
-        return {record.id for record in found} >= ids
+            return set()
 
     def close(self) -> None:
         self._collection.close()

@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.batch_world import CONFIG, FailingStore, GoneOnce, MadeStore, make_job, make_table, write_requests
 
-from retrivex.batch import ComposeWork, parquet_source
+from retrivex import RetrievalConfig
+from retrivex.batch import ComposeWork, Job, OutputFolder, parquet_source
 from retrivex.batch.folder import Done
 from retrivex.batch.job import Failed
 from retrivex.errors import BatchError
+from retrivex.tokens import get_tokenizer
+from retrivex.tokens import tokenizer as tokenizers
 
 WORK = ComposeWork(CONFIG, MadeStore)
 
@@ -83,6 +86,23 @@ def test_other_rows_of_the_same_number_are_another_job(tmp_path: Path) -> None:
     pq.write_table(table.slice(1), tmp_path / "requests.parquet")
     with pytest.raises(BatchError, match="differs in input"):
         make_job(tmp_path, 12).open().__enter__()
+
+
+def test_a_job_does_not_go_on_with_another_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    auto = RetrievalConfig(token_budget=60)
+    monkeypatch.setitem(tokenizers._named, "auto", (get_tokenizer("cl100k_base"), ()))
+    path = write_requests(tmp_path / "requests.parquet", 12)
+    for estimated in (False, True):
+        if estimated:  # as where the file of `auto` cannot be had
+            monkeypatch.setitem(tokenizers._named, "auto", (get_tokenizer("estimate"), ()))
+        work = ComposeWork(auto, MadeStore)
+        job = Job(parquet_source(path, work, 10), work, OutputFolder(tmp_path / "out"))
+        if estimated:
+            with pytest.raises(BatchError, match="of another job, which differs in tokenizer"):
+                job.open().__enter__()
+        else:
+            with job.open() as missing:
+                assert missing == [0, 1]
 
 
 def test_what_a_job_is_described_by_has_no_secret_and_all_options() -> None:

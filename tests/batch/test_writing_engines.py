@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from retrivex import Chunk, Document, Window
+from retrivex.adapters.base import retries
 from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.opening import open_collection
@@ -22,6 +23,7 @@ from retrivex.cli import app
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import StoreError
 from retrivex.retrieval.indexing import PreparedDocument, prepare_document
+from retrivex.timeouts import Backoff
 from retrivex.tokens import tokenizer as tokenizers
 from retrivex.tokens.tokenizer import EstimateTokenizer, get_tokenizer
 
@@ -143,6 +145,34 @@ def test_documents_without_vectors_and_stores_that_are_not_filled_are_refused(tm
     writer = open_writer(StoreAddress("lancedb", str(tmp_path / "lance"), "docs"))
     with pytest.raises(StoreError, match="keeps vectors: name a model with --embed"):
         writer.put([plain])
+
+
+@pytest.mark.parametrize("fails", [1, 9])
+def test_a_store_that_is_down_is_asked_again_and_then_named(
+    fails: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx  # noqa: PLC0415 - what the client sends with
+    from qdrant_client import QdrantClient  # noqa: PLC0415 - of the environment of this file alone
+    from qdrant_client.http.exceptions import ResponseHandlingException  # noqa: PLC0415
+
+    monkeypatch.setattr(retries, "_BACKOFF", Backoff(0.0))
+    address, upsert = qdrant(tmp_path), QdrantClient.upsert
+    left = [ResponseHandlingException(httpx.ConnectError("gone"))] * fails
+
+    def failing(client: Any, *given: Any, **more: Any) -> Any:
+        if left:
+            raise left.pop()
+        return upsert(client, *given, **more)
+
+    monkeypatch.setattr(QdrantClient, "upsert", failing)
+    if fails == 1:
+        write(address, prepare("bees.txt", 3))
+        assert len(stored_counts(address)) == 3
+    else:
+        writer = open_writer(address)
+        with pytest.raises(StoreError, match="Qdrant collection 'docs' is down, asked 3 times"):
+            writer.put([prepare("bees.txt", 3)])
+        writer.close()
 
 
 # ---- counts
