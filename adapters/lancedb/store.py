@@ -376,7 +376,7 @@ class LanceDBCollection(Collection):
         try:
             table, columns = self._open()
         except ValueError:
-            return None  # there is no table of that name: one that is made takes them, and whoever reads it is told
+            return None  # there is no table of that name: one that is made takes them, and reading it is an error
         if path not in table.schema.names:
             is_inner = path in columns.named or "." in path
             return "it is in a struct, where LanceDB cannot set it" if is_inner else None
