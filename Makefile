@@ -95,7 +95,10 @@ WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+.PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+
+# Those of all tests, one after another: CI makes them while the unit tests run.
+environments: $(foreach kind,core $(KINDS),$(call ready,$(kind)))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -274,7 +277,7 @@ bench-checks: $(call ready,core)
 # How time grows with the length of a text, for texts that repeat one thing up to ten million characters: some 45
 # minutes; a run that was stopped goes on. GROWTH="--seconds 10" reads longer texts.
 bench-growth: $(call ready,core)
-	$(FUZZ_WITH) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup

@@ -120,11 +120,13 @@ def growing() -> str:
 
 
 def _compared(name: str, before: str, now: str) -> str:
+    found = _read(name)
+    code = found.get("machine", {}).get("code", "")
     rows = [
-        [row["case"], f"{row['before_ms']:.2f}", f"{row['now_ms']:.2f}", _change(row)]
-        for row in _read(name).get("rows", ())
+        [row["case"], f"{row['before_ms']:.2f}", f"{row['now_ms']:.2f}", _change(row), code]
+        for row in found.get("rows", ())
     ]
-    return table(["composing", before, now, "change, %"], rows)
+    return table(["composing", before, now, "change, %", "code"], rows)
 
 
 def checks() -> str:

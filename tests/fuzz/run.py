@@ -23,9 +23,11 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from fuzz.ledger import Ledger, Violation, digest, read_ledger
+from fuzz.ledger import Ledger, Violation, read_ledger
 from fuzz.limits import limit_memory
 from fuzz.tally import Tally
+
+from benchmarks.code import digest
 
 KINDS = ("compositions", "counts", "traps", "loaders", "bombs", "shell")
 SEED = 1
