@@ -243,26 +243,29 @@ def _text_of_passage(item: Chunk | Span) -> str:
 
 
 def check_parents(case: Case, spans: Sequence[Span]) -> None:
-    """Check that no parent shows what a chunk in it may not show, as far as the store says whose it is."""
-    tells = case.store is case.world.store or case.store.behaviour in ("ignores scope", "gives everything")
+    """Check that no parent shows what a chunk in it may not show, whether the store says whose it is or keeps it back.
+
+    A chunk that begins before the parent is not known of, unless it is near.
+    """
     scopes = case.scopes()
     for span in spans:
-        if span.parent_id is None or not tells or span.pinned or span.doc_id not in case.world.located:
+        if span.parent_id is None or span.pinned or span.doc_id not in case.world.located:
             continue
-        children = {k: c for k, c in case.world.store.items() if c.metadata.parent_id == span.parent_id}
+        own = {key: chunk for key, chunk in case.world.store.items() if key[0] == span.doc_id}
         # what any chunk that may be seen says is no secret, whichever parent it names, and whether stored or a hit
         hits = {hit.key: hit.chunk for hit in case.all_hits() if hit.key in case.world.places}
         open_keys = [
-            key
-            for key, c in [*case.world.store.items(), *hits.items()]
-            if key[0] == span.doc_id and c.metadata.scope in scopes
+            key for key, c in [*own.items(), *hits.items()] if key[0] == span.doc_id and c.metadata.scope in scopes
         ]
         seen = {at for key in open_keys for at in range(*case.world.places[key])}
         shown = {at for low, high in shown_ranges([span], span.doc_id) for at in range(low, high)}
-        for key, chunk in children.items():
-            if chunk.metadata.scope not in scopes:
-                leaked = shown & set(range(*case.world.places[key])) - seen
-                expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
+        for key, chunk in own.items():
+            start, end = case.world.places[key]
+            if chunk.metadata.scope in scopes or not shown or start < min(shown):
+                continue
+            source = case.world.sources[span.doc_id]
+            leaked = [at for at in range(start, end) if at in shown and at not in seen and not source[at].isspace()]
+            expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
 
 
 def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
