@@ -265,6 +265,17 @@ def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
     assert [span.parent_id for span in made.spans] == ["p"]
 
 
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("with_offsets", [True, False])
+def test_a_chunk_is_missed_behind_others_of_the_parent(hidden: int, with_offsets: bool) -> None:
+    store = _scoped([("other" if at == hidden else "acme") for at in range(6)])
+    parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope="acme")
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    made = compose(hits_of(store, {2: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), {"p": parent}, **said)
+    assert TEXTS[hidden].strip() not in made.text
+    assert made.text
+
+
 class Filtering(InMemoryChunkStore):
     """Keeps back what the caller may not see, and fails from the second request on."""
 
