@@ -74,12 +74,13 @@ def _drop_unaffordable(call: Call, pinned: Sequence[Span]) -> list[Span]:
     used, at, most = 0, 0, len(pinned)
     while at < len(pinned):
         batch, end = _next_batch(pinned, at, budget - used, most)
-        spans = [*kept, *(pinned[number] for number in batch)]
-        last = count(spans[-2:], max(1, len(kept))) if len(batch) == 1 else 0
+        more = [pinned[number] for number in batch]
+        last = count([*kept[-1:], *more], max(1, len(kept))) if len(batch) == 1 else 0
         if not batch or (refused and (last > min(refused) or refused.count(last) == _TRIES)):
             batch = []
-        elif (tokens := count(spans)) <= budget:
-            kept, used, refused = spans, tokens, []
+        elif (tokens := count([*kept, *more])) <= budget:
+            kept += more
+            used, refused = tokens, []
         elif len(batch) > 1:
             most = len(batch) // 2
             continue
