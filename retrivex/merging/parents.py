@@ -106,8 +106,8 @@ def with_children(
     if window is not None:
         row.walk(range(max(ids) + 1, window.end))
         row.walk(range(min(ids) - 1, window.start - 1, -1))
-    doubt = 0 if is_text or window is None else row.doubt
-    if doubt is not None and _find_uncovered(parent, row.chunks, doubt).strip():
+    unsure = 0 if is_text or window is None else row.unsure_from
+    if unsure is not None and _find_uncovered(parent, row.chunks, unsure).strip():
         return None
     return replace(parent, children=_in_a_row(row.chunks) if window is not None and not row.cut_off else ())
 
@@ -125,7 +125,7 @@ class _Row:
     Attributes
     ----------
     chunks : found in it
-    doubt : from where on, in the parent's text, it may hold others; None for nowhere
+    unsure_from : from where on, in the parent's text, it may hold others; None for nowhere
     cut_off : whether more of it may lie behind what was asked for
     """
 
@@ -133,7 +133,7 @@ class _Row:
     seen: Mapping[ChunkKey, Chunk]
     count: int
     chunks: list[Chunk] = field(default_factory=list)
-    doubt: int | None = None
+    unsure_from: int | None = None
     cut_off: bool = False
 
     def walk(self, numbers: range, *, whole: bool = False) -> None:
@@ -159,7 +159,7 @@ class _Row:
     def _miss(self, above: bool) -> None:
         place = _place_in(self.parent, self.chunks[-1]) if above and self.chunks else None
         start = 0 if place is None else place[0]
-        self.doubt = start if self.doubt is None else min(self.doubt, start)
+        self.unsure_from = start if self.unsure_from is None else min(self.unsure_from, start)
 
 
 def _is_beyond(parent: PlacedParent, chunk: Chunk, above: bool) -> bool:
