@@ -20,7 +20,7 @@ from retrivex.composer import order as span_order
 from retrivex.composer import spans as assembly
 from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
-from retrivex.merging import exclusions, units
+from retrivex.merging import exclusions, parents, units
 from retrivex.model import run as stitching
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
@@ -267,5 +267,6 @@ MUTANTS = (
 TRAPS = (
     Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
     Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
+    Mutant("parents show chunks that a store keeps back", parents._Row, "_miss", _guards_off),
 )
 """For `fuzz.traps`: random calls seldom meet them."""
