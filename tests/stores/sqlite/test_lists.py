@@ -422,6 +422,15 @@ def test_whatever_happens_it_is_in_step_with_the_vectors(
             assert len(list_files(folder / "store.db")) <= 1
 
 
+def test_a_vector_has_one_score_in_whatever_company_it_is_compared(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        put(store, "d0", 9, seed=10)  # the cosine of the nearest is next to where rounding turns
+        store.index_vectors(1)
+        assert {found(store, k=k, exact=exact)[0] for k in (1, 2, 9, 20) for exact in (False, True)} == {
+            (("d0", 1), np.float32(0.982281).item())
+        }
+
+
 # -- damage
 
 
