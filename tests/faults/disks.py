@@ -12,6 +12,7 @@ import os
 import re
 import resource
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -98,6 +99,7 @@ class _Limit:
 
     def __init__(self, size: int | None, told: TextIO) -> None:
         self.failed, self.told = 0, told
+        sys.dont_write_bytecode = True  # what is cut off would be read by others
         signal.signal(signal.SIGXFSZ, self._count)
         if size is not None:
             _, self.most = resource.getrlimit(resource.RLIMIT_FSIZE)

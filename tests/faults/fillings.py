@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from faults.disks import PAGE, Filling, Tell
+from faults.disks import PAGE, Filling, Tell, Walk, walk_up
 from faults.kills import ENTRIES, BatchWriter, CacheWriter, IndexWriter
 from stores.sqlite.kill_ingest import documents, vectors_of
 from support.early_files import with_vectors_inside
@@ -352,3 +352,19 @@ def fillings() -> list[Filling]:
         BatchFilling(),
         ComposeFilling(),
     ]
+
+
+def fill_all(sample: int | None = None) -> tuple[dict[str, Walk], list[str]]:
+    """Let everything that writes meet its limits; return the walks by name, and what went wrong.
+
+    Parameters
+    ----------
+    sample : so many sizes of each alone, as in `walk_up`
+    """
+    walks, violations = {}, []
+    for filling in fillings():
+        with tempfile.TemporaryDirectory(prefix="retrivex-faults-") as folder:
+            walks[filling.name], found = walk_up(filling, Path(folder) / "disks", sample)
+        violations += found
+        print(f"  {filling.name}: a write failed at {walks[filling.name].sizes:,} sizes", flush=True)
+    return walks, violations
