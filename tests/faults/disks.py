@@ -1,8 +1,8 @@
 """Disks that are full: what writes files may let them grow to a size and no further, again and again, to another size.
 
 The limit is that of the process (`RLIMIT_FSIZE`), set in a forked child, in which every write that meets it raises a
-signal. So it is known whether a write failed, also where nobody was told. The limit goes up page by page from the size of
-the first tables to the first at which everything can be written: each write of a page fails once.
+signal. So it is known whether a write failed, also where nobody was told. The limit goes up in steps of less than a
+page from the size of the first tables to the first at which everything can be written: each write of a page fails once.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from retrivex.errors import RetrivexError
 from retrivex.text.lines import describe_error
 
 PAGE = 4096
+STEP = 4000
+"""From one size to the next: less than a page, so that each write of one fails, sooner or later within it."""
 MOST_BYTES = 16 * 1024 * 1024
 """A size that is enough for everything, or something is wrong."""
 WAYS_OUT = re.compile(r"free space|make room|run (?:it|the same)? ?again|the cache of \S+ was passed by")
@@ -237,7 +239,7 @@ def walk_up(filling: Filling, folder: Path, sample: int | None = None) -> tuple[
     ----------
     filling : what writes
     folder : an empty one
-    sample : so many sizes alone, evenly spread; None for every page
+    sample : so many sizes alone, evenly spread; None for every step
 
     Returns
     -------
@@ -263,12 +265,12 @@ def walk_up(filling: Filling, folder: Path, sample: int | None = None) -> tuple[
 def _sizes(tried: _Tried, sample: int | None) -> Iterator[int]:
     first = tried.filling.first
     if sample is None:
-        yield 0
-        yield from range(first, MOST_BYTES, PAGE)
+        yield from (0,) if first else ()
+        yield from range(first, MOST_BYTES, STEP)
         return
     enough = _find_enough(lambda size: write_once(tried.filling, tried.folder, size), first)
     yield from (first + at * (enough - first) // sample for at in range(sample))
-    yield from range(enough, MOST_BYTES, PAGE)
+    yield from range(enough, MOST_BYTES, STEP)
 
 
 def write_once(filling: Filling, folder: Path, size: int) -> bool:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from retrivex.batch import StoreAddress, open_writer, write_parts
 from retrivex.batch.folder import Done, part_name
 from retrivex.cli import app
-from retrivex.errors import RetrivexError, StoreError
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
 from retrivex.model.window import Window
@@ -234,7 +234,10 @@ class CachedFilling:
         chunks = [CacheWriter._entry(0, at)[0] for at in range(ENTRIES)]
         with SQLiteCache(folder / "cache.db") as cache:
             store = CachedChunkStore(InMemoryChunkStore(chunks), cache, name="inner")
-            found = store.fetch([Window("cached", 0, ENTRIES)])
+            try:
+                found = store.fetch([Window("cached", 0, ENTRIES)])
+            except StoreError as error:
+                raise AssertionError(f"the store fails for its cache: {error}") from error
             assert [chunk.text for chunk in found] == [chunk.text for chunk in chunks]
         if store.warnings:
             raise StoreError(store.warnings[0])

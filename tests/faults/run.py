@@ -28,6 +28,7 @@ from typing import Any
 
 from faults.fillings import fill_all
 from faults.kills import WRITERS, kill
+from faults.planted import PLANTED
 from faults.soak import soak
 from faults.stores import try_stores
 from fuzz.ledger import ROOT, enter_code
@@ -131,6 +132,16 @@ def run_soak(minutes: float) -> dict[str, Any]:
     return section(made.calls, **asdict(made), flat=made.flat)
 
 
+def run_planted() -> tuple[int, list[str]]:
+    """Plant bugs that the suites must catch; return how many there are, and those that were not caught."""
+    missed = []
+    for bug in PLANTED:
+        told = bug.catch()
+        print(f"  {'caught' if told else 'MISSED'}  {bug.mutant.name}  {''.join(told[:1])[:100]!a}", flush=True)
+        missed += [] if told else [f"planted bug not caught: {bug.mutant.name}"]
+    return len(PLANTED), missed
+
+
 def main() -> int:
     """Read the command line, break things, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -148,6 +159,9 @@ def main() -> int:
         return 1 if of_index else 0
     every = not (said.soak or said.disks or said.stores)
     violations: list[str] = []
+    if not said.soak:
+        planted, violations = run_planted()
+        print(f"{planted - len(violations)} of {planted} planted bugs caught", flush=True)
     if every:
         results = {} if said.short else read_results()
         violations += run_kills(results, SHORT_KILLS if said.short else KILLS, keep=not said.short)
