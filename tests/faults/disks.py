@@ -264,8 +264,8 @@ def walk_up(filling: Filling, folder: Path, sample: int | None = None) -> tuple[
 
 def _sizes(tried: _Tried, sample: int | None) -> Iterator[int]:
     first = tried.filling.first
+    yield from (0,) if first else ()
     if sample is None:
-        yield from (0,) if first else ()
         yield from range(first, MOST_BYTES, STEP)
         return
     enough = _find_enough(lambda size: write_once(tried.filling, tried.folder, size), first)

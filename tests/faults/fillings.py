@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import tempfile
 from collections.abc import Iterator
@@ -164,7 +165,7 @@ class IndexFilling:
         self._writer.prepare(folder, 1)
 
     def write(self, folder: Path, tell: Tell) -> None:
-        indexing._BATCH_CHUNKS = 8
+        indexing._BATCH_CHUNKS = 4
         seen = set()
 
         def begin(path: str, done: int, of: int) -> None:
@@ -232,6 +233,7 @@ class CachedFilling:
 
     def write(self, folder: Path, tell: Tell) -> None:
         chunks = [CacheWriter._entry(0, at)[0] for at in range(ENTRIES)]
+        logging.disable(logging.WARNING)  # said in the store's warnings as well
         with SQLiteCache(folder / "cache.db") as cache:
             store = CachedChunkStore(InMemoryChunkStore(chunks), cache, name="inner")
             try:
