@@ -192,9 +192,10 @@ CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../..
 mutants: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run
 
-# Some of them, other ones at each commit: a part of CI.
+# Some of them, and of those that bring back a finding of docs/promises.md, other ones at each commit: a part of CI.
 mutants-sample: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --sample 5 --seed "$$(git rev-parse HEAD)"
+	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --findings --sample 8 --seed "$$(git rev-parse HEAD)"
 
 # Random compositions, files and command lines against what is promised: on to 1,000,000, 100,000 and 10,000 in all, from
 # where the last run ended (benchmarks/results/fuzz.json). FUZZ=--cases=20000 runs so many.
@@ -209,10 +210,11 @@ fuzz-loaders: $(call ready,core) $(call ready,office)
 fuzz-shell: $(call ready,core)
 	$(FUZZ_WITH) $(CORE)/python -m fuzz.run shell $(FUZZ)
 
-# The first of each kind, some kills and full disks, and the same compositions under other hashes: a part of CI.
+# The first of each kind, some kills and full disks, each after the bugs planted for it were caught, and the same
+# compositions under other hashes: a part of CI.
 fuzz-short: $(call ready,core) $(call ready,office)
-	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps shell --short --no-planted
-	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short --no-planted
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps shell --short
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short
 	$(FUZZ_WITH) $(CORE)/python -m faults.run --short
 	$(CORE)/python .ci/determinism.py --short
 

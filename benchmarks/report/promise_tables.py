@@ -64,7 +64,7 @@ def faults() -> str:
         times = f"{kills['killed']:,} of {KILLS:,}"
         rows.append([f"`kill -9` while it writes ({writers})", times, f"{len(kills['violations'])}", kills["code"]])
     if disks := found.get("full disks"):
-        said = "disk full, at this many sizes of a file"
+        said = "disk full, at this many sizes at which a write failed"
         rows.append([said, f"{disks['limits']:,}", f"{len(disks['violations'])}", disks["code"]])
     if stores := found.get("faulty stores"):
         said = "calls of stores that fail, lie or hang"
