@@ -6,10 +6,12 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from retrivex.batch.job import digest_file
 from retrivex.errors import BatchError
 from retrivex.loading import LoadReport, find_files
 
@@ -27,7 +29,7 @@ class FileSource:
     Parameters
     ----------
     groups : of each part, absolute paths with the names of their documents
-    digest : of all names, sizes and times of change
+    digest : of all names and of what the files hold
     """
 
     groups: tuple[tuple[tuple[str, str], ...], ...]
@@ -78,14 +80,21 @@ def file_source(
     groups: list[list[tuple[str, str]]] = [[]]
     digest, size = hashlib.sha256(), 0
     for file in found:
-        there = os.path.isfile(file.path)
-        status = os.stat(file.path) if there else None
-        length = 0 if status is None else status.st_size
+        length, content = _look(file.path)
         if groups[-1] and (len(groups[-1]) >= files_per_part or size + length > BYTES_PER_PART):
             groups.append([])
             size = 0
         size += length
         groups[-1].append((os.path.abspath(file.path), file.doc_id))
-        changed = 0 if status is None else status.st_mtime_ns
-        digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{length}\0{changed}\n".encode(errors="replace"))
+        digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{content}\n".encode(errors="replace"))
     return FileSource(tuple(map(tuple, groups)), digest.hexdigest())
+
+
+def _look(path: Path) -> tuple[int, str]:
+    """Return how long a file is and the digest of what it holds; one that cannot be read becomes a row that says why."""
+    if not os.path.isfile(path):
+        return 0, ""
+    try:
+        return os.path.getsize(path), digest_file(path)
+    except OSError as error:
+        return 0, f"{error.strerror}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -60,6 +61,17 @@ def test_files_are_in_parts_in_their_order_and_another_file_is_another_job(tmp_p
     assert file_source([tmp_path / "docs"], LoadReport(), files_per_part=3).describe() != source.describe()
     with pytest.raises(BatchError, match="no file of a known kind"):
         file_source([tmp_path / "docs"], LoadReport(), include=["*.pdf"])
+
+
+def test_a_file_that_changed_and_kept_its_size_and_time_is_another_job(tmp_path: Path) -> None:
+    path = make_files(tmp_path / "docs") / "0.txt"
+    status, first = path.stat(), file_source([tmp_path / "docs"], LoadReport()).describe()
+    path.write_text(path.read_text().replace("bees", "ants"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    assert file_source([tmp_path / "docs"], LoadReport()).describe() != first
+    path.write_text(path.read_text().replace("ants", "bees"))
+    assert file_source([tmp_path / "docs"], LoadReport()).describe() == first
 
 
 def test_large_files_make_parts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
