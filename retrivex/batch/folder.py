@@ -56,6 +56,16 @@ def part_name(number: int) -> str:
     return f"part-{number:05}.parquet"
 
 
+def is_output(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds the manifest of a batch, of this version or of another one."""
+    try:
+        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
+            known = json.load(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(known, dict) and str(known.get("format")).startswith(_FORMAT.rpartition("/")[0] + "/")
+
+
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
     """A folder of parts; its methods may be called in any process that reaches the folder by this path.

@@ -149,6 +149,21 @@ def test_files_become_an_index_that_query_reads(tmp_path: Path) -> None:
     assert "sleep at night" in asked.stdout
 
 
+def test_what_batches_wrote_among_the_files_is_not_read(tmp_path: Path) -> None:
+    make_documents(tmp_path)
+    inside = ("-o", str(tmp_path / "docs" / "chunks"), "--store", "sqlite", "--address", str(tmp_path / "a.db"))
+    assert index(tmp_path, *inside).exit_code == 0
+    again = index(tmp_path, *inside, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert (json.loads(again.stdout)["made"], json.loads(again.stdout)["documents"]) == (0, 3)
+    # neither is the output of another job, or of one that was stopped before its manifest
+    begun = tmp_path / "docs" / "begun"
+    begun.mkdir()
+    (begun / "_lock").touch()
+    other = index(tmp_path, "-o", str(begun), "--json")
+    assert (other.exit_code, json.loads(other.stdout)["rows"]) == (0, 3), other.stderr
+
+
 def test_files_that_cannot_be_read_are_listed_and_the_others_are_in_the_store(tmp_path: Path) -> None:
     make_documents(tmp_path)
     (tmp_path / "docs" / "broken.pdf").write_bytes(b"no pdf")
