@@ -102,13 +102,11 @@ class Job:
     source : what is read
     work : what is done with each part
     folder : where the parts go
-    target : what they are written into afterwards, without secrets; None: nothing
     """
 
     source: Source
     work: Work
     folder: OutputFolder
-    target: str | None = None
 
     @contextmanager
     def open(self) -> Iterator[list[int]]:
@@ -119,7 +117,7 @@ class Job:
         BatchError
             If the folder is another job's, see `OutputFolder.open`.
         """
-        manifest = {"input": self.source.describe(), **self.work.describe(), "target": self.target}
+        manifest = {"input": self.source.describe(), **self.work.describe()}
         with self.folder.open(manifest):
             yield [number for number in range(self.source.parts) if not self.folder.has(number)]
 
