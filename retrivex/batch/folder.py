@@ -178,6 +178,26 @@ class OutputFolder:
         _write_whole(self.path / part_name(number), sink.getvalue())
         return done
 
+    def begin(self, number: int) -> int:
+        """Note that a worker begins a part, and return how many began it before in this run and did not end it.
+
+        Raises
+        ------
+        OSError
+            If it cannot be noted.
+        """
+        with open(self._tries(number), "ab") as file:
+            tries = file.tell()
+            file.write(b".")
+        return tries
+
+    def end(self, number: int) -> None:
+        """Note that the worker that began a part is alive."""
+        self._tries(number).unlink(missing_ok=True)
+
+    def _tries(self, number: int) -> Path:
+        return self.path / f".{part_name(number)}.tries.tmp"  # the next run removes what is named so
+
     def read_done(self, number: int) -> Done:
         """Return what a part that is there says of itself.
 

@@ -23,6 +23,9 @@ from retrivex.text.lines import describe_error
 ROWS_PER_PART = 1_000
 """Requests of a part: what a killed worker loses at most, some seconds of work."""
 
+MOST_DEATHS = 5
+"""Workers that may die over one part, before the job ends: more is not bad luck, but the part."""
+
 _PAUSES_S = (1.0, 3.0)  # before a part is tried again whose store failed
 
 
@@ -133,6 +136,24 @@ class Job:
             except Exception as error:  # noqa: BLE001 - it ends the job, in another process than this one
                 return _failed(number, error)
         raise AssertionError("the last pause is None")
+
+    def make_part_if_alive(self, number: int) -> Done | Failed:
+        """Do the same, but not once so many workers have died over the part: for an engine that begins it again itself.
+
+        Files in the folder count them, as each worker may be on another machine.
+        """
+        try:
+            deaths = self.folder.begin(number)
+            made = self.make_part(number) if deaths < MOST_DEATHS else self.give_up(number)
+            self.folder.end(number)
+        except OSError as error:
+            return _failed(number, error)
+        return made
+
+    def give_up(self, number: int, how: str = "") -> Failed:
+        """Return what is said of a part over which so many workers died, `how` the last one did."""
+        advice = "see whether memory is short, and give parts fewer rows"
+        return Failed(number, "BatchError", f"the worker died {MOST_DEATHS} times{how}: {advice}")
 
     def summarize(self, missing: Sequence[int], began: float) -> Summary:
         """Return the result, read from the parts; `missing` were made in this run, which began at `began`."""
