@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.batch_world import CONFIG, FailingStore, GoneOnce, MadeStore, make_job, make_table, write_requests
 
-from retrivex.batch import ComposeWork, parquet_source
+from retrivex import RetrievalConfig
+from retrivex.batch import ComposeWork, Job, OutputFolder, parquet_source
 from retrivex.batch.folder import Done
 from retrivex.batch.job import Failed
 from retrivex.errors import BatchError
@@ -83,6 +84,50 @@ def test_other_rows_of_the_same_number_are_another_job(tmp_path: Path) -> None:
     pq.write_table(table.slice(1), tmp_path / "requests.parquet")
     with pytest.raises(BatchError, match="differs in input"):
         make_job(tmp_path, 12).open().__enter__()
+
+
+def write_alike(path: Path, middle: str, score: float) -> None:
+    """Write a file whose size, least and largest values are the same whatever the middle is."""
+    hits = [[{"doc_id": "doc-0", "chunk_id": 1, "score": value}] for value in (0.9, score, 0.1)]
+    table = pa.Table.from_pylist(
+        [{"question": said, "hits": hit} for said, hit in zip(["aaaa", middle, "zzzz"] * 50, hits * 50, strict=True)]
+    )
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize("other", [("bird", 0.5), ("meal", 0.6)])
+def test_other_rows_of_the_same_size_with_the_same_bounds_are_another_job(
+    tmp_path: Path, other: tuple[str, float]
+) -> None:
+    path = tmp_path / "requests.parquet"
+    write_alike(path, "meal", 0.5)
+    size = path.stat().st_size
+    with make_job(tmp_path, 0).open():
+        pass
+    write_alike(path, *other)
+    assert path.stat().st_size == size
+    with pytest.raises(BatchError, match=r"differs in input.files"):
+        make_job(tmp_path, 0).open().__enter__()
+    write_alike(path, "meal", 0.5)
+    with make_job(tmp_path, 0).open() as missing:
+        assert len(missing) == 15
+
+
+def test_a_tokenizer_that_another_machine_has_at_hand_makes_another_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_requests(tmp_path / "requests.parquet", 3)
+
+    def begin() -> None:
+        work = ComposeWork(RetrievalConfig(token_budget=60))  # "auto"
+        source = parquet_source(tmp_path / "requests.parquet", work)
+        with Job(source, work, OutputFolder(tmp_path / "out")).open():
+            pass
+
+    begin()
+    monkeypatch.setattr("retrivex.batch.compose.SpanComposer.tokenizer_name", property(lambda _: "another"))
+    with pytest.raises(BatchError, match="differs in tokenizer"):
+        begin()
 
 
 def test_what_a_job_is_described_by_has_no_secret_and_all_options() -> None:

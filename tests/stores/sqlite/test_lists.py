@@ -492,6 +492,28 @@ def test_a_damaged_file_is_one_clear_error_and_is_made_anew(
         assert found(store) == found(store, exact=True)
 
 
+def test_a_file_of_a_newer_format_is_refused_by_name_and_is_not_made_anew(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        fill(store)
+        store.index_vectors(100)
+        expected = found(store, exact=True)
+    [lists] = list_files(path)
+    lists.write_bytes(b"RVXIVF02" + lists.read_bytes()[8:])
+    before = lists.read_bytes()
+    with SQLiteStore(path) as store:
+        put(store, "more", 100)
+        for ask in (lambda: found(store), lambda: store.index_vectors(100)):
+            with pytest.raises(
+                StoreError, match=r"lists-1 was written by a newer RetriVex: upgrade .*vectors\(0\) goes"
+            ):
+                ask()
+        assert lists.read_bytes() == before
+        assert any("newer RetriVex" in problem for problem in store.check())
+        assert found(store, exact=True)[0] == expected[0]
+        store.index_vectors(0)
+        assert found(store) == found(store, exact=True)
+
+
 @pytest.mark.parametrize("value", [-1, -(2**62), 400, 2**62])
 def test_a_place_outside_of_the_vectors_is_damage(path: Path, value: int) -> None:
     with SQLiteStore(path) as store:
