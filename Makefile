@@ -95,7 +95,10 @@ WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+.PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+
+# Those of all tests, one after another: CI makes them while the unit tests run.
+environments: $(foreach kind,core $(KINDS),$(call ready,$(kind)))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -189,9 +192,10 @@ CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../..
 mutants: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run
 
-# Some of them, other ones at each commit: a part of CI.
+# Some of them, and of those that bring back a finding of docs/promises.md, other ones at each commit: a part of CI.
 mutants-sample: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --sample 5 --seed "$$(git rev-parse HEAD)"
+	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --findings --sample 8 --seed "$$(git rev-parse HEAD)"
 
 # Random compositions, files and command lines against what is promised: on to 1,000,000, 100,000 and 10,000 in all, from
 # where the last run ended (benchmarks/results/fuzz.json). FUZZ=--cases=20000 runs so many.
@@ -206,10 +210,11 @@ fuzz-loaders: $(call ready,core) $(call ready,office)
 fuzz-shell: $(call ready,core)
 	$(FUZZ_WITH) $(CORE)/python -m fuzz.run shell $(FUZZ)
 
-# The first of each kind, some kills and full disks, and the same compositions under other hashes: a part of CI.
+# The first of each kind, some kills and full disks, each after the bugs planted for it were caught, and the same
+# compositions under other hashes: a part of CI.
 fuzz-short: $(call ready,core) $(call ready,office)
-	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps shell --short --no-planted
-	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short --no-planted
+	$(FUZZ_WITH) $(CORE)/python -m fuzz.run compositions counts traps shell --short
+	$(FUZZ_WITH) .venv/office/bin/python -m fuzz.run loaders bombs --short
 	$(FUZZ_WITH) $(CORE)/python -m faults.run --short
 	$(CORE)/python .ci/determinism.py --short
 
@@ -274,7 +279,7 @@ bench-checks: $(call ready,core)
 # How time grows with the length of a text, for texts that repeat one thing up to ten million characters: some 45
 # minutes; a run that was stopped goes on. GROWTH="--seconds 10" reads longer texts.
 bench-growth: $(call ready,core)
-	$(FUZZ_WITH) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.growth $(GROWTH)
 
 bench-dedup: $(call ready,core) $(call ready,node)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.dedup

@@ -51,6 +51,11 @@ def open_collection(
         place = Confidential(address, api_key)
         said = place.hide(f"{type(error).__name__}: {error}")
         raise StoreError(f"{kind} at {place.address!r} cannot be opened: {said}") from error
-    made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
+    try:
+        made: Collection = collection(client, name, fields=fields, **({"only": dict(only)} if only else {}))
+    except BaseException:
+        # nobody else has it: a collection that looks at its table at once may refuse it
+        getattr(client, "close", lambda: None)()
+        raise
     made.own_client = client
     return made

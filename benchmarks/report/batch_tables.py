@@ -52,14 +52,24 @@ def batch() -> str:
     killed = [_killed(name, account) for name, account in result.get("killed", {}).items()]
     if killed:
         parts.append(table(["a worker killed every 30 s", "requests", "killed", "same bytes"], killed))
-    jobs = result.get("job_kills")
-    if jobs:
-        wrong = len(jobs["violations"])
-        parts.append(
-            f"{jobs['killed']} jobs were killed at random moments while they made parts and wrote them into a store; "
-            f"{wrong if wrong else 'nothing'} was lost, doubled or half done when they had been run on."
-        )
+    if "job_kills" in result:
+        parts.append(_kills(result["job_kills"], result.get("pool_kills")))
     return "\n\n".join(parts)
+
+
+def _kills(jobs: dict[str, Any], pool: dict[str, Any] | None) -> str:
+    said = (
+        "Jobs were killed at random moments while they made parts and wrote them into a store: "
+        f"{jobs['killed']} times one process without an engine, which made one part after the other"
+    )
+    wrong = len(jobs["violations"])
+    if pool is not None:
+        wrong += len(pool["violations"])
+        said += (
+            f"; {pool['killed']} times the local engine with two workers, {pool['killed'] - pool['alone']} of them all "
+            f"of its processes at once and {pool['alone']} the first one alone, whose workers ended by themselves"
+        )
+    return f"{said}. {wrong if wrong else 'Nothing'} was lost, doubled or half done when they had been run on."
 
 
 def _median(rounds: list[dict[str, float]], name: str) -> float:

@@ -64,7 +64,7 @@ def faults() -> str:
         times = f"{kills['killed']:,} of {KILLS:,}"
         rows.append([f"`kill -9` while it writes ({writers})", times, f"{len(kills['violations'])}", kills["code"]])
     if disks := found.get("full disks"):
-        said = "disk full, at this many sizes of a file"
+        said = "disk full, at this many sizes at which a write failed"
         rows.append([said, f"{disks['limits']:,}", f"{len(disks['violations'])}", disks["code"]])
     if stores := found.get("faulty stores"):
         said = "calls of stores that fail, lie or hang"
@@ -120,11 +120,13 @@ def growing() -> str:
 
 
 def _compared(name: str, before: str, now: str) -> str:
+    found = _read(name)
+    code = found.get("machine", {}).get("code", "")
     rows = [
-        [row["case"], f"{row['before_ms']:.2f}", f"{row['now_ms']:.2f}", _change(row)]
-        for row in _read(name).get("rows", ())
+        [row["case"], f"{row['before_ms']:.2f}", f"{row['now_ms']:.2f}", _change(row), code]
+        for row in found.get("rows", ())
     ]
-    return table(["composing", before, now, "change, %"], rows)
+    return table(["composing", before, now, "change, %", "code"], rows)
 
 
 def checks() -> str:

@@ -54,7 +54,7 @@ CHUNKS, HITS, BUDGET = 20_000, 20, 500
 MANY, FEW, ROUND = 200_000, 20_000, 1_000
 ROUNDS, ROUND_PART = 5, 50
 KILLED, EVERY_S, KILLED_PART = 2_000, 30.0, 100
-JOB_KILLS = 200
+JOB_KILLS, POOL_KILLS = 200, 50
 CONFIG = RetrievalConfig(token_budget=BUDGET)
 ENGINES = ("local", "ray", "spark")
 WORKERS = 2
@@ -321,9 +321,10 @@ def measure(folder: Path) -> None:
         if engine not in results["killed"]:
             results["killed"][engine] = run_killed(engine, requests, folder)
             keep()
-    if "job_kills" not in results:
-        results["job_kills"] = _kill_jobs()
-        keep()
+    for key, name, count in (("job_kills", "batch", JOB_KILLS), ("pool_kills", "pool", POOL_KILLS)):
+        if key not in results:
+            results[key] = _kill_jobs(name, count)
+            keep()
     results.setdefault("long", {})
     for engine, count in (("ray", FEW), ("spark", FEW), ("local", MANY)):
         some = requests if count == MANY else take(requests, count)
@@ -337,16 +338,18 @@ def measure(folder: Path) -> None:
             account["compared_parts"] = len(list(out.glob("part-*")))
             keep()
     for engine in ("ray", "spark"):
-        results["long"][engine]["same_bytes"] = begins_like(folder / f"long-{engine}", folder / "long-local")
+        results["long"][engine]["same_bytes"] = begins_like(
+            folder / f"long-{engine}", folder / "long-local", FEW // 1_000
+        )
     keep()
     check_results(results)
 
 
-def _kill_jobs() -> dict[str, Any]:
+def _kill_jobs(name: str, count: int) -> dict[str, Any]:
     """Kill jobs while they make parts and write them into a store; return how often, and what was wrong after."""
     with TemporaryDirectory() as folder:
-        made = kill("batch", JOB_KILLS, 0, Path(folder))
-    return {"killed": made.killed, "violations": made.violations}
+        made = kill(name, count, 0, Path(folder))
+    return {"killed": made.killed, "alone": made.alone, "violations": made.violations}
 
 
 def _ratios(rounds: Sequence[dict[str, float]]) -> dict[str, float]:

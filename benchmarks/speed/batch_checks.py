@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from benchmarks.speed.batch_rules import COMPARED
 from retrivex import SeedHit, SpanComposer, Window
 from retrivex.batch import record_of
+from retrivex.batch.folder import part_name
 from retrivex.stores import SQLiteStore
 
 
@@ -93,7 +94,9 @@ def compare(outs: Mapping[str, Path], requests: Path, composer: SpanComposer) ->
         raise SystemExit("the engines do not agree, with one another or with the loop")
 
 
-def begins_like(out: Path, other: Path) -> bool:
-    """Whether the parts of a folder are the first ones of another one, byte for byte."""
+def begins_like(out: Path, other: Path, parts: int) -> bool:
+    """Whether a folder has so many parts, and they are the first ones of another one, byte for byte."""
     names = sorted(path.name for path in out.glob("part-*"))
-    return bool(names) and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+    return names == [part_name(number) for number in range(parts)] and all(
+        (other / name).exists() and (out / name).read_bytes() == (other / name).read_bytes() for name in names
+    )

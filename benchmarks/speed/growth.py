@@ -26,9 +26,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict
 
-from fuzz.ledger import code_digest, digest
 from rich.console import Console
 
+from benchmarks.code import code_digest, digest
 from benchmarks.speed.latency import machine
 from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, SeedHit, SpanComposer, deduplicate
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
@@ -298,6 +298,7 @@ class Account:
     def __init__(self, path: Path = RESULTS) -> None:
         self.path = path
         self.head = {**machine(), "drawn_by": digest([Path(__file__)])}
+        del self.head["code"]  # which each row names
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         rows: list[Row] = found["rows"] if found.get("drawn_by") == self.head["drawn_by"] else []
         self.rows = {(row["step"], row["kind"]): row for row in rows}

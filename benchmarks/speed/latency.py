@@ -35,6 +35,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.code import code_digest
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Record, Records, Request
 from retrivex.adapters.base.fields import FieldMap, colon_id
@@ -341,7 +342,12 @@ def grid_row(
 def machine() -> dict[str, str]:
     """Return what the times depend on."""
     where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return {"version": __version__, "machine": where, "tokenizer": get_tokenizer("auto").name}
+    return {
+        "version": __version__,
+        "code": code_digest(),
+        "machine": where,
+        "tokenizer": get_tokenizer("auto").name,
+    }
 
 
 def growth(quick: bool) -> list[dict[str, float]]:

@@ -19,7 +19,7 @@ from retrivex.batch.folder import OutputFolder
 from retrivex.batch.job import Job, Summary, parquet_source
 from retrivex.batch.rows import record_of
 from retrivex.batch.stores import StoreAddress
-from retrivex.batch.writing import Written, open_writer, write_parts
+from retrivex.batch.writing import Written, check_writer, open_writer, write_parts
 
 __all__ = [
     "ChunkWork",
@@ -30,6 +30,7 @@ __all__ = [
     "StoreAddress",
     "Summary",
     "Written",
+    "check_writer",
     "chunk_table",
     "compose_table",
     "file_source",

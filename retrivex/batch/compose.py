@@ -139,7 +139,7 @@ class ComposeWork:
         return {
             "work": "compose",
             "config": options,
-            "tokenizer": self.tokenizer,
+            "tokenizer": self.tokenizer,  # the options may say "auto", which is what a machine has at hand
             "store": None if self.open_store is None else str(self.open_store),
         }
 

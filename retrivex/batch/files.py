@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from retrivex.batch.folder import OutputFolder, is_output
+from retrivex.batch.job import digest_file
 from retrivex.errors import BatchError
 from retrivex.loading import LoadReport, find_files
+from retrivex.loading.folder import FoundFile
 
 FILES_PER_PART = 100
 """Files of a part, at most."""
@@ -27,7 +31,7 @@ class FileSource:
     Parameters
     ----------
     groups : of each part, absolute paths with the names of their documents
-    digest : of all names, sizes and times of change
+    digest : of all names and of what the files hold
     """
 
     groups: tuple[tuple[tuple[str, str], ...], ...]
@@ -55,14 +59,18 @@ def file_source(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     files_per_part: int = FILES_PER_PART,
+    folder: OutputFolder | None = None,
 ) -> FileSource:
     """Return files and folders as the source of a job.
+
+    What batches wrote below a folder is not read: manifests, parts and marks are no documents.
 
     Parameters
     ----------
     paths, include, exclude : as in `retrivex.loading.iter_documents`
     report : gets what was passed over, and what cannot be listed
     files_per_part : files of a part at most, at least 1
+    folder : where the parts of the job go: nothing in it is read, even where a run was stopped before its manifest
 
     Raises
     ------
@@ -72,20 +80,61 @@ def file_source(
     if files_per_part < 1:
         raise BatchError(f"files_per_part is {files_per_part}: a part has at least one file")
     given = list(paths)
-    found = find_files(given, report, include=include, exclude=exclude)
+    outputs, named = _Outputs(folder), set(map(Path, given))
+    found = [
+        file
+        for file in find_files(given, report, include=include, exclude=exclude)
+        if file.path in named or not outputs.hold(file)
+    ]
     if not found:
         raise BatchError(f"{', '.join(map(str, given))}: no file of a known kind; name files, or folders with some")
     groups: list[list[tuple[str, str]]] = [[]]
     digest, size = hashlib.sha256(), 0
     for file in found:
-        there = os.path.isfile(file.path)
-        status = os.stat(file.path) if there else None
-        length = 0 if status is None else status.st_size
+        length, content = _look(file.path)
         if groups[-1] and (len(groups[-1]) >= files_per_part or size + length > BYTES_PER_PART):
             groups.append([])
             size = 0
         size += length
         groups[-1].append((os.path.abspath(file.path), file.doc_id))
-        changed = 0 if status is None else status.st_mtime_ns
-        digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{length}\0{changed}\n".encode(errors="replace"))
+        digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{content}\n".encode(errors="replace"))
     return FileSource(tuple(map(tuple, groups)), digest.hexdigest())
+
+
+class _Outputs:
+    """Folders that batches wrote.
+
+    Parameters
+    ----------
+    folder : that of the job itself, which may not have its manifest yet
+    """
+
+    def __init__(self, folder: OutputFolder | None) -> None:
+        self._known = {} if folder is None else {os.path.realpath(folder.path): True}
+
+    def hold(self, file: FoundFile) -> bool:
+        """Whether a file that was found below a folder lies in one of them."""
+        return any(self._is_one(path) for path in self._between(file))
+
+    @staticmethod
+    def _between(file: FoundFile) -> Iterator[Path]:
+        for path in file.path.parents:
+            yield path
+            if path == file.folder:
+                return
+
+    def _is_one(self, path: Path) -> bool:
+        place = os.path.realpath(path)
+        if place not in self._known:
+            self._known[place] = is_output(place)
+        return self._known[place]
+
+
+def _look(path: Path) -> tuple[int, str]:
+    """Return how long a file is, and a digest of what it holds or why it cannot be read: its row will say so."""
+    if not os.path.isfile(path):
+        return 0, ""
+    try:
+        return os.path.getsize(path), digest_file(path)
+    except OSError as error:
+        return 0, f"{error.strerror}"

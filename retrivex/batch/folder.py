@@ -56,6 +56,16 @@ def part_name(number: int) -> str:
     return f"part-{number:05}.parquet"
 
 
+def is_output(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds the manifest of a batch, of this version or of another one."""
+    try:
+        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
+            known = json.load(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(known, dict) and str(known.get("format")).startswith(_FORMAT.rpartition("/")[0] + "/")
+
+
 @dataclass(frozen=True, slots=True)
 class OutputFolder:
     """A folder of parts; its methods may be called in any process that reaches the folder by this path.
@@ -167,6 +177,26 @@ class OutputFolder:
         pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
         _write_whole(self.path / part_name(number), sink.getvalue())
         return done
+
+    def begin(self, number: int) -> int:
+        """Note that a worker begins a part, and return how many began it before in this run and did not end it.
+
+        Raises
+        ------
+        OSError
+            If it cannot be noted.
+        """
+        with open(self._tries(number), "ab") as file:
+            tries = file.tell()
+            file.write(b".")
+        return tries
+
+    def end(self, number: int) -> None:
+        """Note that the worker that began a part is alive."""
+        self._tries(number).unlink(missing_ok=True)
+
+    def _tries(self, number: int) -> Path:
+        return self.path / f".{part_name(number)}.tries.tmp"  # the next run removes what is named so
 
     def read_done(self, number: int) -> Done:
         """Return what a part that is there says of itself.

@@ -23,8 +23,10 @@ from retrivex.text.lines import describe_error
 ROWS_PER_PART = 1_000
 """Requests of a part: what a killed worker loses at most, some seconds of work."""
 
+MOST_DEATHS = 5
+"""Workers that may die over one part, before the job ends: more is not bad luck, but the part."""
+
 _PAUSES_S = (1.0, 3.0)  # before a part is tried again whose store failed
-_FOOTER = 8  # bytes at the end of a Parquet file: the length of the footer before them, and a magic number
 
 
 class Work(Protocol):
@@ -103,13 +105,11 @@ class Job:
     source : what is read
     work : what is done with each part
     folder : where the parts go
-    target : what they are written into afterwards, without secrets; None: nothing
     """
 
     source: Source
     work: Work
     folder: OutputFolder
-    target: str | None = None
 
     @contextmanager
     def open(self) -> Iterator[list[int]]:
@@ -120,7 +120,7 @@ class Job:
         BatchError
             If the folder is another job's, see `OutputFolder.open`.
         """
-        manifest = {"input": self.source.describe(), **self.work.describe(), "target": self.target}
+        manifest = {"input": self.source.describe(), **self.work.describe()}
         with self.folder.open(manifest):
             yield [number for number in range(self.source.parts) if not self.folder.has(number)]
 
@@ -137,6 +137,24 @@ class Job:
                 return _failed(number, error)
         raise AssertionError("the last pause is None")
 
+    def make_part_if_alive(self, number: int) -> Done | Failed:
+        """Do the same, but not once so many workers have died over the part: for an engine that begins it again itself.
+
+        Files in the folder count them, as each worker may be on another machine.
+        """
+        try:
+            deaths = self.folder.begin(number)
+            made = self.make_part(number) if deaths < MOST_DEATHS else self.give_up(number)
+            self.folder.end(number)
+        except OSError as error:
+            return _failed(number, error)
+        return made
+
+    def give_up(self, number: int, how: str = "") -> Failed:
+        """Return what is said of a part over which so many workers died, `how` the last one did."""
+        advice = "see whether memory is short, and give parts fewer rows"
+        return Failed(number, "BatchError", f"the worker died {MOST_DEATHS} times{how}: {advice}")
+
     def summarize(self, missing: Sequence[int], began: float) -> Summary:
         """Return the result, read from the parts; `missing` were made in this run, which began at `began`."""
         done = [self.folder.read_done(number) for number in range(self.source.parts)]
@@ -151,6 +169,16 @@ class Job:
             f"{part_name(failed.number)}: {failed.kind}: {failed.message}; {kept} of {total} parts are done and stay "
             f"in {self.folder.path}: see to it, and run the same again to go on"
         )
+
+
+def digest_file(path: str | os.PathLike[str]) -> str:
+    """Return the digest of all that a file holds, read in blocks.
+
+    It costs reading the file once more and 0.6 s of processor time per GB. Whatever is cheaper takes changed input for
+    the same: sizes, times of change and Parquet's footer, with its least and largest values, may all stay as they were.
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=1)
@@ -180,7 +208,7 @@ class ParquetSource:
     Parameters
     ----------
     files : paths with their rows
-    digests : of the files' footers, in the same order
+    digests : of the files' content, in the same order
     rows_per_part : at least 1
     """
 
@@ -241,6 +269,11 @@ def _naming(path: str) -> Iterator[None]:
             f"{path} cannot be read ({describe_error(error)}): it is damaged, or was changed since the job began; "
             "write it anew"
         ) from error
+
+
+def _digest_named(path: Path) -> str:
+    with _naming(os.fspath(path)):
+        return digest_file(path)
 
 
 class _Batches:
@@ -306,7 +339,7 @@ def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int 
         if schema != made[0]:
             raise BatchError(f"{file} and {found[0]} have ids of different types: give all files of one job the same")
     files = tuple((os.path.abspath(file), rows) for file, (_, rows) in zip(found, opened, strict=True))
-    return ParquetSource(files, tuple(_digest(file) for file in found), rows_per_part)
+    return ParquetSource(files, tuple(map(_digest_named, found)), rows_per_part)
 
 
 def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
@@ -326,12 +359,3 @@ def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
         raise BatchError(
             f"{path} cannot be read ({describe_error(error)}): see that it is whole and that you may read it"
         ) from error
-
-
-def _digest(path: Path) -> str:
-    """Return the digest of a Parquet file's footer, which tells where everything in it lies and how long it is."""
-    with open(path, "rb") as file:
-        file.seek(-_FOOTER, os.SEEK_END)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(-_FOOTER - length, os.SEEK_END)
-        return hashlib.sha256(f"{os.path.getsize(path)} ".encode() + file.read()).hexdigest()

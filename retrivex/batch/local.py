@@ -14,11 +14,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from retrivex.batch.folder import Done
-from retrivex.batch.job import Failed, Job, OnPart, Summary, count_cores
+from retrivex.batch.job import MOST_DEATHS, Failed, Job, OnPart, Summary, count_cores
 from retrivex.errors import BatchError
-
-MOST_DEATHS = 5
-"""Workers that may die over one part, before the job ends: more is not bad luck, but the part."""
 
 _CLOSE_S = 5.0
 # threads of numpy's own would fight over the cores that the workers have
@@ -138,9 +135,8 @@ class _Pool:
             return
         deaths[worker.number] += 1
         if deaths[worker.number] >= MOST_DEATHS:
-            how = f"the worker died {MOST_DEATHS} times, last with exit code {worker.process.exitcode}"
-            advice = "see whether memory is short, and give parts fewer rows"
-            raise self._job.stop(Failed(worker.number, "BatchError", f"{how}: {advice}"))
+            how = f", last with exit code {worker.process.exitcode}"
+            raise self._job.stop(self._job.give_up(worker.number, how))
         waiting.appendleft(worker.number)
 
     def _start(self) -> _Worker:

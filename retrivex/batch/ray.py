@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -36,8 +36,8 @@ def map_dataset(
     ----------
     dataset : of rows that `work` takes, such as `ray.data.read_parquet(...)`
     work : such as `ComposeWork(...)`; each actor makes one composer
-    workers : actors; None: one for each CPU of the cluster. Together they reserve all CPUs but one, as reading takes
-        some, too: a pool that holds all of them would wait for ever
+    workers : actors; None, and at most, one for each CPU of the cluster. They reserve one CPU each, or less, so that
+        one is free on some node: reading takes one, too, and a pool that holds all of them would wait for ever
     rows_at_once : rows that an actor gets at once
 
     Raises
@@ -60,7 +60,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     """Make the missing parts of a job with Ray: on its cluster where `ray.init` was called, else on this machine.
 
     The output folder has to be one that all nodes reach by the same path. An actor that dies is started anew by Ray,
-    and its part made again.
+    and its part made again, without end: the job counts the deaths, and ends after `MOST_DEATHS` over one part.
 
     Parameters
     ----------
@@ -128,11 +128,34 @@ def _shares(workers: int | None) -> tuple[int, float]:
         raise BatchError(f"workers is {workers}: it takes at least one actor")
     if not ray.is_initialized():
         ray.init()
-    cpus = int(ray.cluster_resources().get("CPU", 1))
+    nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+    nodes = [cpus for cpus in nodes if cpus] or [1]
+    return split_cpus(nodes, workers)
+
+
+def split_cpus(nodes: Sequence[int], workers: int | None) -> tuple[int, float]:
+    """Return how many actors there are, and how many CPUs each reserves, so that none waits and reading has one.
+
+    An actor lies on one node, and reading takes a whole CPU of one, wherever the actors went.
+
+    Parameters
+    ----------
+    nodes : CPUs of each, at least 1
+    workers : actors that are wanted; None: one for each CPU
+
+    Examples
+    --------
+    >>> split_cpus([16], 2), split_cpus([2, 2], None), split_cpus([1, 1, 1], None), split_cpus([1], None)
+    ((2, 1.0), (4, 0.5), (2, 1.0), (1, 0.0))
+    """
+    cpus = sum(nodes)
     count = cpus if workers is None else min(workers, cpus)
-    # Ray starts an actor once its share is free, and reads with what is left
-    free = 0.5 if cpus == 1 else 1.0
-    return count, int((cpus - free) / count * 100) / 100
+    if count < cpus:
+        return count, 1.0  # whole CPUs: what is left is a whole one
+    if cpus > len(nodes):
+        # together they leave one CPU for each node: however they lie, one node has a whole one
+        return count, int((cpus - len(nodes)) / count * 100) / 100
+    return (count - 1, 1.0) if count > 1 else (1, 0.0)
 
 
 class _TableActor:
@@ -165,7 +188,7 @@ class _PartActor:
     def __call__(self, numbers: pa.Table) -> pa.Table:
         """Make the parts of these numbers, and say how it went."""
         return pa.Table.from_pylist(
-            [_report(self._job.make_part(number)) for number in numbers.column(0).to_pylist()],
+            [_report(self._job.make_part_if_alive(number)) for number in numbers.column(0).to_pylist()],
             schema=pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())]),
         )
 

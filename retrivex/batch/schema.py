@@ -254,9 +254,12 @@ def _misfit_of_struct(given: pa.DataType, wanted: pa.DataType, place: str) -> st
     names = [field.name for field in wanted]
     if not types.is_struct(given):
         return f"{place} is {given}: it must be a struct of {', '.join(names)}"
+    given_names = [field.name for field in given]
     for field in given:
         if field.name not in names:
             return _unknown(field.name, names, f"the field {place}.{field.name}", "table")
+        if given_names.count(field.name) > 1:
+            return f"{place}.{field.name} is there more than once: give each field of a struct once"
         problem = _misfit(field.type, wanted.field(field.name).type, f"{place}.{field.name}")
         if problem:
             return problem

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.job import Failed, Job, OnPart, Summary, Work, count_cores, job_of
+from retrivex.batch.job import MOST_DEATHS, Failed, Job, OnPart, Summary, Work, count_cores, job_of
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -24,8 +24,9 @@ try:
 except ImportError as error:
     raise ImportError(f"retrivex.batch.spark needs pyspark: {install_hint('spark')}") from error
 
-MOST_FAILURES = 5
-"""Times that Spark tries a task on this machine whose worker dies; a cluster has its own `spark.task.maxFailures`."""
+MOST_FAILURES = MOST_DEATHS + 1
+"""Times that Spark tries a task on this machine whose worker dies, the last of which only says so; a cluster has its
+own `spark.task.maxFailures`, and gives up earlier where that is less."""
 
 _MOST_SAID = 500  # characters of what Spark says: it quotes whole stacks
 _LOOK_S = 0.5  # between looks at which parts are there
@@ -103,7 +104,7 @@ def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
 
 
 def _make_part(pickled: bytes, number: int) -> pa.RecordBatch:
-    made = job_of(pickled).make_part(number)
+    made = job_of(pickled).make_part_if_alive(number)
     kind, message = (made.kind, made.message) if isinstance(made, Failed) else (None, None)
     schema = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
     return pa.RecordBatch.from_pylist([{"number": number, "kind": kind, "message": message}], schema=schema)

@@ -14,6 +14,7 @@ from retrivex.stores.protocol import AnyChunkStore
 from retrivex.text.addresses import without_credentials
 
 SQLITE = "sqlite"
+_IN_FOLDERS = (SQLITE, "chroma", "lancedb", "milvus", "qdrant")  # what has no scheme is a path there
 KINDS = (SQLITE, *(row.name for row in STORES))
 """Stores that a batch reads from: the embedded one, and every vector store that has an adapter."""
 
@@ -28,7 +29,8 @@ class StoreAddress:
     Parameters
     ----------
     kind : one of `KINDS`
-    address : the file of SQLite; a URL, folder or connection string of the others
+    address : the file of SQLite; a URL, folder or connection string of the others; a path is made absolute: a worker
+        may have another working directory
     collection : name of the collection, table or index; SQLite has none
     layout : who filled the collection
 
@@ -49,6 +51,8 @@ class StoreAddress:
         if (self.kind == SQLITE) == bool(self.collection):
             rule = "has no collections: leave it out" if self.kind == SQLITE else "needs the name of a collection"
             raise StoreError(f"collection is {self.collection!r}: {self.kind} {rule}")
+        if self.kind in _IN_FOLDERS and "://" not in self.address and self.address not in ("", ":memory:"):
+            object.__setattr__(self, "address", os.path.abspath(self.address))
 
     def __call__(self) -> AnyChunkStore:
         """Open the store.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,12 +26,20 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.connection import store_path
+from retrivex.text.addresses import Confidential
+from retrivex.text.lines import describe_error
 
 _MOST_PROBLEMS = 1_000  # that are kept word by word
+_NOBODYS = "retrivex:is-this-store-written-to"  # the name of no document
 
 
 class Writer(Protocol):
     """What takes documents, whole ones in place of what they had: writing them again changes nothing."""
+
+    @property
+    def target(self) -> str:
+        """What is written into, without secrets."""
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         """Write documents with their chunks."""
@@ -79,9 +88,10 @@ class Written:
 def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPart | None = None) -> Written:
     """Write the documents of all parts that are not in the store yet, part after part.
 
-    A part is marked once all of it is in the store. A run that is stopped in between writes that part again, which
-    changes nothing: its documents take the place of themselves. So is a part that is marked and of which the store does
-    not have every document, by its first chunk: some were deleted, or the store was begun anew, since.
+    A part is marked with the store's address once all of it is there. A run that is stopped in between writes that part
+    again, which changes nothing: its documents take the place of themselves. So is a part that another store was given,
+    and one of which the store does not have every document, by its first chunk: some were deleted, or the store was
+    begun anew, since. Documents without chunks cannot be asked for, and are written each time.
 
     Parameters
     ----------
@@ -111,9 +121,12 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
             else:
                 seen.add(row["doc_id"])
                 kept.append(row)
-        if not (mark.exists() and _is_held(writer, kept)):
-            writer.put([prepared_of(row) for row in kept])
-            mark.touch()
+        is_held = _read_mark(mark) == writer.target and _is_held(writer, kept)
+        lacking = [row for row in kept if not (is_held and row["chunks"])]
+        if lacking:
+            writer.put([prepared_of(row) for row in lacking])
+        if not is_held:
+            mark.write_text(writer.target, encoding="utf-8", errors="surrogateescape")
         made.documents += len(kept)
         made.chunks += sum(len(row["chunks"]) for row in kept)
         made.tokens += sum(chunk["tokens"] for row in kept for chunk in row["chunks"])
@@ -121,6 +134,14 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
             on_part(number + 1, parts)
     made.notes += writer.notes
     return made
+
+
+def _read_mark(path: Path) -> str | None:
+    """Return what a part was written into; None where it was not, or the mark itself was not finished."""
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        return None
 
 
 def _is_held(writer: Writer, rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -149,20 +170,56 @@ def open_writer(address: StoreAddress, *, counts: bool = True) -> Writer:
         If its client is not installed; the message names the extra.
     """
     if address.kind == SQLITE:
-        return _SQLiteWriter(SQLiteStore(address.address))
-    opening = import_module("retrivex.adapters.base.opening")
-    key = os.environ.get(KEY_VARIABLE)
-    return _CollectionWriter(
-        opening.open_collection(address.kind, address.address, address.collection, address.layout, key), counts
+        return _SQLiteWriter(SQLiteStore(address.address), str(address))
+    return _CollectionWriter(_open_collection(address), str(address), counts)
+
+
+def _open_collection(address: StoreAddress) -> Collection:
+    made: Collection = import_module("retrivex.adapters.base.opening").open_collection(
+        address.kind, address.address, address.collection, address.layout, os.environ.get(KEY_VARIABLE)
     )
+    return made
+
+
+def check_writer(address: StoreAddress) -> None:
+    """Make sure that a store can be written to, and make none: before a long job, not after it.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be opened or reached, refuses, or is of a kind that RetriVex does not fill.
+    ImportError
+        If its client is not installed; the message names the extra.
+    """
+    if address.kind == SQLITE and not os.path.exists(address.address):
+        folder = store_path(address.address, read_only=False, in_memory=None).parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise StoreError(f"{address.address} cannot be created: {folder} may not be written; name another file")
+        return
+    if address.kind == SQLITE:
+        SQLiteStore(address.address).close()
+        return
+    collection = _open_collection(address)
+    try:
+        # nothing takes the place of what is there of a document that nobody has
+        collection.put([_NOBODYS], [], np.zeros((0, 0), np.float32))
+    except StoreError:
+        raise
+    except Exception as error:  # clients share no base class
+        place = Confidential(address.address, os.environ.get(KEY_VARIABLE))
+        said = place.hide(describe_error(error))
+        raise StoreError(f"{collection.name} at {place.address!r} cannot be written to: {said}") from error
+    finally:
+        collection.close()
 
 
 class _SQLiteWriter:
     batch_limit = MOST_AT_ONCE
     notes: Sequence[str] = ()
 
-    def __init__(self, store: SQLiteStore) -> None:
+    def __init__(self, store: SQLiteStore, target: str) -> None:
         self._store = store
+        self.target = target
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
         with self._store.batch():
@@ -181,10 +238,11 @@ class _SQLiteWriter:
 
 
 class _CollectionWriter:
-    def __init__(self, collection: Collection, counts: bool) -> None:
+    def __init__(self, collection: Collection, target: str, counts: bool) -> None:
         self._collection = collection
         self._retrying = RetryingCollection(collection)
         self._counts = counts
+        self.target = target
         self.notes: list[str] = []
         self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)
 

@@ -183,13 +183,18 @@ def index(
     place = None if store is None else batches.StoreAddress(store.value, address, collection)
     if place is not None and place.kind != Source.SQLITE and embed is None:
         raise typer.BadParameter(f"--store {place.kind} keeps vectors: name a model with --embed")
+    if place is not None:
+        batches.check_writer(place)
     report = LoadReport()
-    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
+    folder = batches.OutputFolder(out)
+    source = batches.file_source(
+        paths, report, include=include or (), exclude=exclude or (), files_per_part=files, folder=folder
+    )
     try:
         work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
     except ChunkError as error:
         raise typer.BadParameter(str(error)) from error
-    job = batches.Job(source, work, batches.OutputFolder(out), None if place is None else str(place))
+    job = batches.Job(source, work, folder)
     made = _run(job, engine, workers, "cutting")
     # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
     counts = tokenizer != "auto" or work.chunks.resources()[1].exact

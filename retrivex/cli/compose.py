@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Self, cast
 
 import typer
 
@@ -98,7 +99,7 @@ def compose(
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0
-    with _open(source, "rb") as lines, _open(target, "wb") as out, progress("composing") as bar:
+    with _open(source) as lines, _Output.open(target) as out, progress("composing") as bar:
         for number, line in enumerate(split_lines(lines), start=1):
             if line is not None and not line.strip():
                 continue
@@ -106,8 +107,6 @@ def compose(
             written, is_answer = encode(answer, number)
             failed += "error" in answer or not is_answer
             out.write(written)
-            # a program at the other end of a pipe may wait for this line before it sends the next one
-            out.flush()
             bar.update(bar.task_ids[0], completed=number)
     if failed:
         lines_failed = "1 line" if failed == 1 else f"{failed:,} lines"
@@ -202,10 +201,63 @@ def _check_files(source: str, target: str) -> None:
 
 
 @contextmanager
-def _open(name: str, mode: str) -> Iterator[BinaryIO]:
+def _open(name: str) -> Iterator[BinaryIO]:
     if name == _STANDARD:
-        stream = sys.stdin if mode == "rb" else sys.stdout
-        yield stream.buffer
+        yield sys.stdin.buffer
     else:
-        with open(name, mode) as file:
-            yield file  # type: ignore[misc]
+        with open(name, "rb") as file:
+            yield file
+
+
+@dataclass(slots=True)
+class _Output:
+    """Where answers go, line by line: a file holds whole lines alone, also on a disk that is full.
+
+    Parameters
+    ----------
+    file : what is written
+    name : of the file, for errors
+    lines : written so far
+    end : where they end; None where it cannot be cut off there, as a pipe
+    """
+
+    file: BinaryIO
+    name: str
+    lines: int = 0
+    end: int | None = None
+
+    @classmethod
+    @contextmanager
+    def open(cls, name: str) -> Iterator[Self]:
+        """Open a file, or standard output."""
+        if name == _STANDARD:
+            yield cls(sys.stdout.buffer, "standard output")
+            return
+        # unbuffered, so that closing it has nothing left to write
+        with open(name, "wb", buffering=0) as file:
+            yield cls(cast(BinaryIO, file), name, end=0 if file.seekable() else None)
+
+    def write(self, line: bytes) -> None:
+        """Write a line, and hand it on: a program at the other end of a pipe may wait for it before it sends the next.
+
+        Raises
+        ------
+        OSError
+            With the file and the way out, if it cannot be written; the beginning of the line is taken back.
+        """
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[self.file.write(left) :]
+            self.file.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self.end is not None:
+                self.file.truncate(self.end)
+            lines = "1 line is" if self.lines == 1 else f"{self.lines:,} lines are"
+            said = f"{error.strerror}: {lines} written; make room and run again, or name another file"
+            raise OSError(error.errno, said, self.name) from error
+        self.lines += 1
+        if self.end is not None:
+            self.end += len(line)

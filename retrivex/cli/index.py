@@ -150,8 +150,16 @@ def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
             f"{len(report.unselected):,} other documents from under these paths stay in the database; "
             "--prune removes them"
         )
+    for (before, after), count in report.moved.items():
+        documents = "1 document" if count == 1 else f"{count:,} documents"
+        text = f"moved: {documents} from {_scope_name(before)} to {_scope_name(after)}"
+        say(one_line(text), style="yellow", to_stderr=True, whole=True)
     if report.documents:
         write_text(_line(report, db))
+
+
+def _scope_name(scope: str | None) -> str:
+    return "no scope" if scope is None else f"scope {scope!r}"
 
 
 def list_problems(report: IndexReport) -> None:
@@ -192,6 +200,10 @@ def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:
         "added": report.added,
         "updated": report.updated,
         "unchanged": report.unchanged,
+        "moved": [
+            {"from_scope": before, "to_scope": after, "documents": count}
+            for (before, after), count in report.moved.items()
+        ],
         "removed": report.removed,
         "unselected": report.unselected,
         "chunks": report.chunks,

@@ -43,7 +43,7 @@ def compose_steps(call: Call) -> Steps[Composition]:
     scored = yield from score_steps(call, pinned)
     candidates = make_candidates(call, pinned, scored)
     call.log.mark("score", sum(map(len, scored.runs)), len(candidates.pieces))
-    parents = yield from fetch_parents(call, scored.expanded.seeds, scored.runs, scored.expanded.out_of_scope)
+    parents = yield from fetch_parents(call, scored.expanded.seeds, scored.runs)
     fitted = fit_to_budget(call, pinned, scored, candidates, parents)
     return compose_answer(call, scored, fitted)
 

@@ -28,7 +28,6 @@ class Expanded:
     ----------
     seeds, dropped : hits that are used, best first, and those that are not
     found : chunks by key, as they were used
-    out_of_scope : chunks that the store holds but the caller may not see
     expansion : window of each seed, and why it ends there
     linked : strength of chunks that links reach
     links : the links, from chunk to chunk
@@ -37,7 +36,6 @@ class Expanded:
     seeds: list[Seed]
     dropped: list[DroppedHit]
     found: dict[ChunkKey, Chunk]
-    out_of_scope: list[ChunkKey]
     expansion: Expansion
     linked: dict[ChunkKey, float]
     links: list[tuple[ChunkKey, ChunkKey]]
@@ -58,14 +56,14 @@ def expand(call: Call) -> Steps[Expanded]:
         dropped += _hidden_hits(call, seeds, fetched.out_of_scope)
         seeds, planned, reaches = _keep_visible(seeds, planned, reaches, fetched.out_of_scope)
         merged = merge_windows(planned)
-    found, hidden = fetched.found, fetched.out_of_scope
+    found = fetched.found
     expansion = grow(seeds, planned, merged, found, config, reaches, call.signatures, fetched.ends)
     if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
         expansion.continuity = dict(expansion.continuity)
     _warn_of(call, expansion, fetched)
     linked, links = yield from _follow_links(call, seeds, found, expansion)
     call.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
-    return Expanded(seeds, dropped, found, hidden, expansion, linked, links)
+    return Expanded(seeds, dropped, found, expansion, linked, links)
 
 
 def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:

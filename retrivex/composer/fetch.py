@@ -10,7 +10,7 @@ from retrivex.composer.call import Call, Steps
 from retrivex.errors import HitError
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.intervals import merge_windows
-from retrivex.merging.parents import PlacedParent, may_hold_hidden, place_parent, sibling_window, with_children
+from retrivex.merging.parents import PlacedParent, place_parent, sibling_window, with_children
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.window import Window
@@ -115,14 +115,11 @@ def _warn_without_position(call: Call, seeds: Sequence[Seed]) -> None:
 # ---- parents
 
 
-def fetch_parents(
-    call: Call, seeds: Sequence[Seed], runs: Sequence[Run], out_of_scope: Sequence[ChunkKey]
-) -> Steps[dict[str, PlacedParent]]:
+def fetch_parents(call: Call, seeds: Sequence[Seed], runs: Sequence[Run]) -> Steps[dict[str, PlacedParent]]:
     """Fetch all parents of all candidates in one request.
 
-    A parent is shown where all of it is known to be allowed: a plain text, which carries no scope, where chunks that
-    may be seen say all of it; a chunk, by its own scope, where no chunk in it is known to belong to another one. The
-    parent of a hit without a position is left alone: the chunks around it, which would tell, cannot be asked for.
+    A parent is shown where all of it is known to be allowed, see `with_children`. The parent of a hit without a
+    position is left alone: the chunks around it, which would tell, cannot be asked for.
     """
     if not call.with_parents:
         return {}
@@ -141,12 +138,12 @@ def fetch_parents(
     if call.config.return_parents != "auto":
         return placed
     _warn_of_long_parents(call, placed)
-    return (yield from _fetch_children(call, placed, children, texts, out_of_scope))
+    return (yield from _fetch_children(call, placed, children, texts))
 
 
 def _warn_of_long_parents(call: Call, placed: Mapping[str, PlacedParent]) -> None:
     limit = call.config.max_parent_chars
-    long = [(name, len(parent.text)) for name, parent in placed.items() if len(parent.text) > limit]
+    long = [(name, len(parent.text)) for name, parent in placed.items() if _is_long(call, parent)]
     if long:
         (name, length), parents = long[0], "1 parent is" if len(long) == 1 else f"{len(long)} parents are"
         call.log.warn(
@@ -167,32 +164,43 @@ def _children(seeds: Sequence[Seed], runs: Sequence[Run]) -> dict[str, list[Chun
 
 
 def _fetch_children(
-    call: Call,
-    placed: Mapping[str, PlacedParent],
-    children: Mapping[str, Sequence[Chunk]],
-    texts: Collection[str],
-    out_of_scope: Sequence[ChunkKey],
+    call: Call, placed: Mapping[str, PlacedParent], children: Mapping[str, Sequence[Chunk]], texts: Collection[str]
 ) -> Steps[dict[str, PlacedParent]]:
     """Fetch the chunks around the known ones of each parent, in one request, before any of it is shown.
 
-    They say what a plain text holds, which carries no scope, and which chunks its span touches.
+    They say what of it may be shown, and which chunks its span touches.
     """
-    windows = {
-        name: window
+    made = {name: parent for name, parent in placed.items() if name not in texts and _is_long(call, parent)}
+    asked = {
+        name: parent
         for name, parent in placed.items()
-        if len(parent.text) <= call.config.max_parent_chars
-        and (window := sibling_window(parent, children[name])) is not None
+        if not _is_long(call, parent) and any(child.metadata.doc_id == parent.doc_id for child in children[name])
     }
+    windows = {name: window for name, parent in asked.items() if (window := sibling_window(parent, children[name]))}
     reply = ChunkReply()
     if windows:
         reply = yield from _fetch_chunks(call, merge_windows(list(windows.values())), "siblings")
-    hidden = {*out_of_scope, *reply.out_of_scope}
-    made: dict[str, PlacedParent] = {}
-    for name, parent in placed.items():
-        is_text, found = name in texts, None
+    untold = []
+    for name, parent in asked.items():
         seen = {**{child.key: child for child in children[name]}, **reply.chunks}
-        if name in windows and not reply.problem:
-            found = with_children(parent, windows[name], children[name], seen, hidden, complete=is_text)
-        if found is not None or not (is_text or may_hold_hidden(parent, children[name], seen, hidden)):
-            made[name] = found or parent
+        window = None if reply.problem else windows.get(name)
+        found = with_children(parent, window, children[name], seen, is_text=name in texts)
+        if found is None:
+            untold.append(name)
+        else:
+            made[name] = found
+    _warn_of_untold_parents(call, untold)
     return made
+
+
+def _warn_of_untold_parents(call: Call, names: Sequence[str]) -> None:
+    if names:
+        parents = "1 parent is" if len(names) == 1 else f"{len(names)} parents are"
+        call.log.warn(
+            f"{parents} not shown, first {names[0]!r}: part of the text stands in no chunk that may be seen, so it may "
+            "be of another scope; index all chunks of a parent, with their chunk_count"
+        )
+
+
+def _is_long(call: Call, parent: PlacedParent) -> bool:
+    return len(parent.text) > call.config.max_parent_chars

@@ -16,6 +16,12 @@ from retrivex.model.span import Span, cut_span
 from retrivex.rendering.render import render
 from retrivex.tokens.tokenizer import Tokenizer
 
+_JOINED_TOKENS, _JOINED_SHARE = 4, 16
+"""Tokens, and one in so many, that a text may have less behind others: what exceeds the budget by more is not tried."""
+
+_TRIES = 16
+"""Spans of one count that are tried beside the same others: of some tokenizers, rounding makes one fit and one not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
@@ -50,21 +56,57 @@ def pin_passages(call: Call) -> Pinned:
 
 
 def _drop_unaffordable(call: Call, pinned: Sequence[Span]) -> list[Span]:
+    """Return the spans that fit, each beside the earlier ones that do.
+
+    As many are written and counted at once as may fit by their own counts: where all of them do, each does. What takes
+    more than one that did not fit is not tried. So what is counted does not grow with the number of spans times the
+    budget.
+    """
     budget = call.config.token_budget
 
-    def fits(spans: list[Span]) -> bool:
-        return tokens_of_text(render(spans, call.style), spans, call.counter) <= budget
+    def count(spans: Sequence[Span], first: int = 1) -> int:
+        return tokens_of_text(render(spans, call.style, range(first, first + len(spans))), spans, call.counter)
 
-    # one by one only where something has to go: what is kept is then no longer than the budget
-    if fits(list(pinned)):
+    if count(pinned) <= budget:
         return list(pinned)
     kept: list[Span] = []
-    for span in pinned:
-        if fits([*kept, span]):
-            kept.append(span)
+    refused: list[int] = []  # tokens of the last span that is kept together with each that did not fit behind it
+    used, at, most = 0, 0, len(pinned)
+    while at < len(pinned):
+        batch, end = _next_batch(pinned, at, budget - used, most)
+        more = [pinned[number] for number in batch]
+        last = count([*kept[-1:], *more], max(1, len(kept))) if len(batch) == 1 else 0
+        if not batch or (refused and (last > min(refused) or refused.count(last) == _TRIES)):
+            batch = []
+        elif (tokens := count([*kept, *more])) <= budget:
+            kept += more
+            used, refused = tokens, []
+        elif len(batch) > 1:
+            most = len(batch) // 2
+            continue
         else:
-            call.log.warn(f"pinned passage of {span.doc_id!r} not pinned: it does not fit token_budget={budget}")
+            refused.append(last)
+            batch = []
+        for number in sorted(set(range(at, end)).difference(batch)):
+            name = pinned[number].doc_id
+            call.log.warn(f"pinned passage of {name!r} not pinned: it does not fit token_budget={budget}")
+        at, most = end, 2 * most
     return kept
+
+
+def _next_batch(pinned: Sequence[Span], at: int, left: int, most: int) -> tuple[list[int], int]:
+    """Return the numbers of the next spans that may fit together, one at least, and up to where the others do not."""
+    batch: list[int] = []
+    total = 0
+    for number in range(at, len(pinned)):
+        tokens = pinned[number].token_count
+        if tokens - tokens // _JOINED_SHARE - _JOINED_TOKENS > left:
+            continue
+        if batch and (len(batch) == most or total + tokens > left):
+            return batch, number
+        batch.append(number)
+        total += tokens
+    return batch, len(pinned)
 
 
 def pin(items: Sequence[Any], allowed: frozenset[str | None], tokenizer: Tokenizer) -> tuple[list[Span], list[str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
@@ -14,7 +14,7 @@ from retrivex.model.window import Window
 from retrivex.text.ranges import merge_ranges, remaining
 
 MOST_SIBLINGS = 64
-"""Chunks on each side that are asked for to learn what a parent holds; parents of more are left alone."""
+"""Chunks on each side that are asked for, at most, to learn what a parent holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,97 +69,105 @@ def sibling_window(parent: PlacedParent, children: Sequence[Chunk]) -> Window | 
     own = [child for child in children if child.metadata.doc_id == parent.doc_id]
     if not own:
         return None
-    reach = -(-len(parent.text) // max(1, min(len(child.text) for child in own)))
+    reach = min(MOST_SIBLINGS, -(-len(parent.text) // max(1, min(len(child.text) for child in own))))
     ids = [child.metadata.chunk_id for child in own]
-    if reach > MOST_SIBLINGS or max(ids) - min(ids) > 2 * MOST_SIBLINGS:
+    if max(ids) - min(ids) > 2 * MOST_SIBLINGS:
         return None
     return Window(parent.doc_id, max(0, min(ids) - reach), min(MAX_CHUNK_ID, max(ids) + reach) + 1)
 
 
 def with_children(
     parent: PlacedParent,
-    window: Window,
+    window: Window | None,
     known: Sequence[Chunk],
     seen: Mapping[ChunkKey, Chunk],
-    hidden: Collection[ChunkKey],
     *,
-    complete: bool,
+    is_text: bool,
 ) -> PlacedParent | None:
-    """Return a plain text with the chunks that stand in it, or None where it may show what the caller may not see.
+    """Return a parent with the chunks that stand in it, or None where it may show what the caller may not see.
+
+    What may be of another scope is shown only as far as chunks that may be seen say it, white space aside. Of a plain
+    text, which carries no scope, that is all of it. Of a chunk, whose own scope may be seen, it is what the chunks may
+    hold that are missing in its row: some stores keep back those of other scopes.
 
     Parameters
     ----------
-    parent : a text, which carries no scope of its own
-    window : from `sibling_window`, fetched as a whole
-    known : chunks that name it as their parent
-    seen, hidden : what the store has in the window, and which of it belongs to another scope
-    complete : whether all of the text has to stand in chunks that may be seen, white space aside; so it has to
-        wherever the row of chunks has a gap, as a store may keep back what the caller may not see
+    parent : its text and place
+    window : from `sibling_window`, fetched as a whole; None where it was not
+    known : chunks that name it as their parent, of its own document at least one
+    seen : what the store has in the window and the caller may see; nothing tells a hidden chunk from a missing one
+    is_text : whether the parent is a plain text
     """
-    ids = [child.metadata.chunk_id for child in known if child.metadata.doc_id == parent.doc_id]
-    inner = range(min(ids), max(ids) + 1)
-    count = max((child.metadata.chunk_count for child in known if child.metadata.chunk_count is not None), default=None)
-    before, after = range(inner.start - 1, window.start - 1, -1), range(inner.stop, window.end)
-    family: list[Chunk] = []
-    for row in (inner, before, after):
-        chunk = None
-        for at in row:
-            key = (parent.doc_id, at)
-            # a hidden chunk counts as a missing one, so that nothing tells them apart: all of the text has to be seen
-            chunk = None if key in hidden else seen.get(key)
-            if chunk is None:
-                complete = complete or key in hidden or count is None or at < count
-                continue
-            if row is not inner and not _stands_in(chunk, parent):
-                break
-            family.append(chunk)
-        else:
-            if row is not inner and chunk is not None and 0 < row[-1] < (count or MAX_CHUNK_ID) - 1:
-                return None  # there may be more of it behind what was asked for
-    if complete and _find_uncovered(parent, family).strip():
+    own = [child for child in known if child.metadata.doc_id == parent.doc_id]
+    ids = [child.metadata.chunk_id for child in own]
+    count = max((child.metadata.chunk_count for child in own if child.metadata.chunk_count is not None), default=None)
+    row = _Row(parent, seen, MAX_CHUNK_ID + 1 if count is None else count)
+    row.walk(range(min(ids), max(ids) + 1), whole=True)
+    if window is not None:
+        row.walk(range(max(ids) + 1, window.end))
+        row.walk(range(min(ids) - 1, window.start - 1, -1))
+    unsure = 0 if is_text or window is None else row.unsure_from
+    if unsure is not None and _find_uncovered(parent, row.chunks, unsure).strip():
         return None
-    return replace(parent, children=_in_a_row(family))
+    return replace(parent, children=_in_a_row(row.chunks) if window is not None and not row.cut_off else ())
 
 
-def may_hold_hidden(
-    parent: PlacedParent, known: Sequence[Chunk], seen: Mapping[ChunkKey, Chunk], hidden: Collection[ChunkKey]
-) -> bool:
-    """Whether a chunk of another scope stands in a parent, or may: none that can be seen lies between the two.
+@dataclass(slots=True)
+class _Row:
+    """The chunks that stand in a parent, by their numbers.
 
     Parameters
     ----------
-    parent : a chunk, whose own scope may be seen
-    known : chunks that name it as their parent
-    seen, hidden : what the store has around them, and which of it belongs to another scope
+    parent : see there
+    seen : chunks that may be seen
+    count : chunks of the document, where that is known
+
+    Attributes
+    ----------
+    chunks : found in it
+    unsure_from : from where on, in the parent's text, it may hold others; None for nowhere
+    cut_off : whether more of it may lie behind what was asked for
     """
-    ids = [child.metadata.chunk_id for child in known if child.metadata.doc_id == parent.doc_id]
-    others = [chunk_id for doc_id, chunk_id in hidden if doc_id == parent.doc_id]
-    if not others or not ids:
-        return bool(others)
-    low, high = min(ids), max(ids)
-    around = {at: chunk for (doc_id, at), chunk in seen.items() if doc_id == parent.doc_id}
-    first = max((at for at, chunk in around.items() if at <= low and not _begins_before(parent, chunk)), default=-1)
-    last = min(
-        (at for at, chunk in around.items() if at >= high and not _ends_behind(parent, chunk)),
-        default=MAX_CHUNK_ID + 1,
-    )
-    return any(first < at < last for at in others)
+
+    parent: PlacedParent
+    seen: Mapping[ChunkKey, Chunk]
+    count: int
+    chunks: list[Chunk] = field(default_factory=list)
+    unsure_from: int | None = None
+    cut_off: bool = False
+
+    def walk(self, numbers: range, *, whole: bool = False) -> None:
+        """Take in the chunks of these numbers, up to the first one behind the parent; with `whole` all of them.
+
+        Up from the first one that is known, then down: a missing chunk begins no earlier than the one below it.
+        """
+        above = numbers.step > 0
+        chunk = None
+        for at in numbers:
+            chunk = self.seen.get((self.parent.doc_id, at))
+            if chunk is None:
+                if at < self.count:
+                    self._miss(above)
+            elif not whole and _is_beyond(self.parent, chunk, above):
+                return
+            elif whole or _stands_in(chunk, self.parent):
+                self.chunks.append(chunk)
+        if not whole and chunk is not None and 0 < numbers[-1] < self.count - 1:
+            self.cut_off = True
+            self._miss(above)
+
+    def _miss(self, above: bool) -> None:
+        place = _place_in(self.parent, self.chunks[-1]) if above and self.chunks else None
+        start = 0 if place is None else place[0]
+        self.unsure_from = start if self.unsure_from is None else min(self.unsure_from, start)
 
 
-def _begins_before(parent: PlacedParent, chunk: Chunk) -> bool:
-    """Whether a parent may hold text before a chunk."""
-    start = chunk.metadata.char_start
-    if parent.char_start is None or start is None:
-        return chunk.metadata.parent_id == parent.parent_id
-    return parent.char_start < start
-
-
-def _ends_behind(parent: PlacedParent, chunk: Chunk) -> bool:
-    """Whether a parent may hold text behind a chunk."""
-    end = chunk.metadata.char_end
-    if parent.char_end is None or end is None:
-        return chunk.metadata.parent_id == parent.parent_id
-    return end < parent.char_end
+def _is_beyond(parent: PlacedParent, chunk: Chunk, above: bool) -> bool:
+    """Whether a parent ends before a chunk, with `above`, or else begins behind it."""
+    start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if parent.char_start is None or parent.char_end is None or start is None or end is None:
+        return chunk.metadata.parent_id != parent.parent_id
+    return start >= parent.char_end if above else end <= parent.char_start
 
 
 def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
@@ -169,17 +177,20 @@ def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     return start < parent.char_end and end > parent.char_start
 
 
-def _find_uncovered(parent: PlacedParent, family: Sequence[Chunk]) -> str:
-    """Return the part of a parent's text that no chunk covers."""
-    covered: list[tuple[int, int]] = []
-    for chunk in family:
-        start = chunk.metadata.char_start
-        at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
-        # a chunk may reach over the edge of its parent
-        low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
-        if low < high and parent.text[low:high] == chunk.text[low - at : high - at]:
-            covered.append((low, high))
-    return "".join(parent.text[low:high] for low, high in remaining(0, len(parent.text), merge_ranges(covered)))
+def _place_in(parent: PlacedParent, chunk: Chunk) -> tuple[int, int] | None:
+    """Where in a parent's text a chunk stands, which may reach over its edges; None where it says something else."""
+    start = chunk.metadata.char_start
+    at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
+    low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
+    says_so = low < high and parent.text[low:high] == chunk.text[low - at : high - at]
+    return (low, high) if says_so else None
+
+
+def _find_uncovered(parent: PlacedParent, family: Sequence[Chunk], start: int) -> str:
+    """Return the part of a parent's text, from `start` on, that no chunk covers."""
+    covered = [place for chunk in family if (place := _place_in(parent, chunk)) is not None]
+    ranges = merge_ranges([(max(low, start), high) for low, high in covered if high > start])
+    return "".join(parent.text[low:high] for low, high in remaining(start, len(parent.text), ranges))
 
 
 def _in_a_row(family: Sequence[Chunk]) -> tuple[Chunk, ...]:

@@ -5,7 +5,7 @@ What is one part of a text (`retrivex.text.structure`) is in one unit, also wher
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -297,6 +297,9 @@ class _Cutting:
         self.start[1:] = self.end[:-1]
         self.start[self.begins] = lows
         self.kept = np.ones(len(self.end), dtype=np.bool_)
+        # as the chunks of a run come in order, its kept units so far are listed once
+        self.known_run, self.known_to = -1, 0
+        self.known_kept: list[int] = []
 
     def units(self, rules: EdgeRules) -> Units:
         for meeting in self._meetings():
@@ -402,23 +405,25 @@ class _Cutting:
             self.tokens[before] = self.cache.count(text[self.start[before] : self.end[before]])
 
     def _before(self, at: int) -> int:
-        at -= 1
-        while not self.kept[at]:
-            at -= 1
-        return at
+        return self._kept_before(at)[-1]
 
     def _extend_inside(self, chunk: int, low: int, high: int) -> None:
         """Let the units that show the beginning of a chunk, or all of it, before its turn say so."""
         at = int(self.begins[chunk])
-        run, position = self.run[at], self.first[at]
-        while at and self.run[at - 1] == run:
-            at -= 1
-            if not self.kept[at]:
-                continue
-            if self.end[at] <= low:
-                break
-            if self.start[at] < high:
-                self.last[at] = max(self.last[at], position)
+        kept = self._kept_before(at)
+        # they tile the run, so that both their ends and their beginnings ascend
+        first = bisect_right(kept, low, key=self.end.__getitem__)
+        inside = kept[first : bisect_left(kept, high, first, key=self.start.__getitem__)]
+        self.last[inside] = np.maximum(self.last[inside], self.first[at])
+
+    def _kept_before(self, at: int) -> list[int]:
+        """Return the units of a run before one of them that are kept; what is dropped later begins behind those."""
+        run = int(self.run[at])
+        if run != self.known_run:
+            self.known_run, self.known_to, self.known_kept = run, int(self.begins[self.axis.firsts[run]]), []
+        self.known_kept += (np.flatnonzero(self.kept[self.known_to : at]) + self.known_to).tolist()
+        self.known_to = at
+        return self.known_kept
 
 
 class _Edges:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -43,6 +44,7 @@ class IndexReport:
     ----------
     added, updated, unchanged : documents that are in the store now
     chunks, tokens : of the added and updated ones
+    moved : how many of the updated ones went from one scope to another, by both; None is no scope
     removed : ids of documents that are gone from the store, because their files are
     unselected : ids of documents under the given paths that this run did not look for and left as they were
     problems : what could not be read or stored; an older version of it stays in the store
@@ -55,6 +57,7 @@ class IndexReport:
     unchanged: int = 0
     chunks: int = 0
     tokens: int = 0
+    moved: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)
     removed: list[str] = field(default_factory=list)
     unselected: list[str] = field(default_factory=list)
     problems: list[LoadProblem] = field(default_factory=list)
@@ -240,7 +243,7 @@ class Indexer:
         documents = iter_documents(given, loading, include=include, exclude=exclude, on_file=reading.begin)
         stored = {info.doc_id: info for info in self.store.documents()}
         taken = _TakenNames(stored, roots)
-        run = _Run(report)
+        run = _Run(report, {doc_id: info.scope for doc_id, info in stored.items()})
         with self.store.batch(_BATCH_CHUNKS if self.encoder is None else _BATCH_ENCODED_CHUNKS):
             for document in documents:
                 self._take(reading.place(document), scope, taken, run, reading)
@@ -313,9 +316,10 @@ class Indexer:
 
 @dataclass(slots=True)
 class _Run:
-    """One run: its report, and the documents and files it has seen."""
+    """One run: its report, the scopes of the documents before it, and the documents and files it has seen."""
 
     report: IndexReport
+    scopes: Mapping[str, str | None]
     seen: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
 
@@ -323,6 +327,10 @@ class _Run:
         setattr(self.report, result, getattr(self.report, result) + 1)
         self.report.chunks += chunks
         self.report.tokens += tokens
+        # a name may come twice in a run: only what was there before it has moved
+        before = self.scopes.get(document.doc_id, document.scope)
+        if result == "updated" and before != document.scope and document.doc_id not in self.seen:
+            self.report.moved[before, document.scope] += 1
         self.seen.add(document.doc_id)
         if document.source is not None:
             self.sources.add(document.source)

@@ -222,10 +222,10 @@ class StoreAccess:
             counted = getattr(self.store, "afetch_counted", None)
             if counted is not None:
                 name = self.counts.cache.name
-                return _take_counts(await counted(batch, self.scope, tokenizer=name), self.counts)
+                return _take_counts(await _drain(await counted(batch, self.scope, tokenizer=name)), self.counts)
             afetch = getattr(self.store, "afetch", None)
             if afetch is not None and not hasattr(self.store, "fetch_counted"):
-                return _check_answer(await afetch(batch, self.scope))
+                return _check_answer(await _drain(await afetch(batch, self.scope)))
         return await in_thread(partial(self._fetch, batch))
 
     def _deadline(self) -> float | None:
@@ -308,6 +308,11 @@ class StoreAccess:
 def _compute_time_left(deadline: float | None) -> float | None:
     """Seconds until a deadline; a moment where it is past, so that waiting fails in the usual way."""
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
+
+
+async def _drain(answer: Any) -> Any:
+    """Return what was awaited as a list: a generator may wait, and is read where the event loop and the clock go on."""
+    return answer if type(answer) in (list, tuple) else await in_thread(partial(list, answer))
 
 
 def _check_answer(answer: Iterable[Any]) -> list[Chunk]:

@@ -15,8 +15,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from support.batch_world import CONFIG, FailingStore, MadeStore, Slow, compose_loop, make_job, make_rows, make_table
-from support.worker_kills import find_workers, killing
+from support.batch_world import (
+    CONFIG,
+    FailingStore,
+    KillsItself,
+    MadeStore,
+    Slow,
+    compose_loop,
+    make_job,
+    make_rows,
+    make_table,
+)
+from support.worker_kills import find_below, find_workers, killing
 
 from retrivex.batch import ComposeWork, Job, local, record_of
 from retrivex.batch.folder import Done
@@ -88,6 +98,19 @@ def test_a_store_that_is_gone_ends_the_job_in_the_same_words(tmp_path: Path, eng
     ):
         runner(engine)(make_job(tmp_path, 12, open_store=FailingStore))
     assert not list((tmp_path / "out").glob("part*"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_part_that_kills_every_worker_ends_the_job_after_five_deaths(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "kills").mkdir()
+    job = make_job(tmp_path, 8, open_store=KillsItself(str(tmp_path / "kills"), 8))
+    with pytest.raises(BatchError, match=r"part-00000.*BatchError: the worker died 5 times.*: see whether memory is"):
+        runner(engine)(job, workers=1)
+    assert len(os.listdir(tmp_path / "kills")) == 5
+    # the next run counts anew
+    made = runner(engine)(make_job(tmp_path, 8, open_store=KillsItself(str(tmp_path / "kills"), 8)), workers=1)
+    assert (made.rows, len(os.listdir(tmp_path / "kills"))) == (8, 8)
+    assert not list((tmp_path / "out").glob(".part*"))
 
 
 @pytest.mark.parametrize("engine", OTHERS)
@@ -193,6 +216,50 @@ def test_a_ray_dataset_of_requests_becomes_one_of_compositions(
     assert [len(row["spans"]) for row in rows] == [len(row["spans"]) for row in expected]
 
 
+_ON_A_CLUSTER = """
+import sys
+import ray
+from ray.cluster_utils import Cluster
+from pathlib import Path
+from retrivex.batch import ComposeWork
+from retrivex.batch import ray as engine
+from support.batch_world import CONFIG, MadeStore, make_job
+
+nodes, workers = eval(sys.argv[2]), eval(sys.argv[3])
+small = {"object_store_memory": 80 * 1024 * 1024}
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": nodes[0], "include_dashboard": False, **small})
+for cpus in nodes[1:]:
+    cluster.add_node(num_cpus=cpus, **small)
+ray.init(address=cluster.address, log_to_driver=False)
+dataset = ray.data.read_parquet(sys.argv[1] + "/given", override_num_blocks=2)
+made = engine.map_dataset(dataset, ComposeWork(CONFIG, MadeStore), workers=workers, rows_at_once=20)
+print(len(made.take_all()), engine.run(make_job(Path(sys.argv[1]), 25), workers=workers).rows)
+ray.shutdown()
+cluster.shutdown()
+"""
+
+
+@pytest.mark.parametrize(("nodes", "workers"), [([2, 2], None), ([2, 2, 2], 2), ([1], None), ([1, 1], None)])
+def test_a_cluster_of_several_nodes_has_a_cpu_left_for_reading(
+    tmp_path: Path, nodes: list[int], workers: int | None
+) -> None:
+    (tmp_path / "given").mkdir()
+    for number in range(2):
+        pq.write_table(make_table(30), tmp_path / "given" / f"{number}.parquet")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ON_A_CLUSTER, tmp_path, repr(nodes), repr(workers)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=150)  # it waited for ever
+    finally:
+        for pid in [] if process.poll() is not None else [*find_below(process.pid), process.pid]:
+            _kill_quietly(pid)
+    assert said.split() == ["60", "25"]
+
+
 @pytest.fixture
 def spark_session() -> Iterator[Any]:
     from pyspark.sql import SparkSession  # noqa: PLC0415 - of the environment of this file alone
@@ -272,7 +339,7 @@ def test_ray_that_gives_up_in_the_middle_is_one_clear_error_and_another_engine_g
     error = kinds.get(raised, lambda: getattr(ray.exceptions, raised)(said))()
     job = make_job(tmp_path, 25)
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
-    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2.0})
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
     monkeypatch.setattr(ray.data, "from_items", lambda *_, **__: _GivingUp(job, error))
     with pytest.raises(BatchError) as caught:
         runner("ray")(job)

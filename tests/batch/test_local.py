@@ -70,6 +70,39 @@ def test_no_worker_is_no_job(tmp_path: Path) -> None:
         local.run(make_job(tmp_path, 8), workers=0)
 
 
+def run_script(folder: Path, script: str) -> str:
+    (folder / "run.py").write_text(script)
+    paths = [str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
+    said = [sys.executable, folder / "run.py", folder]
+    ended = subprocess.run(said, capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()
+
+
+@pytest.mark.integration
+def test_jobs_whose_processes_are_killed_leave_no_worker_and_lose_nothing(tmp_path: Path) -> None:
+    # all at once, or the first one alone: the harness waits for the workers to end, and says what is left over
+    script = (
+        "import sys; from pathlib import Path; from faults.kills import kill\n"
+        "if __name__ == '__main__':\n"
+        "    made = kill('pool', 4, 1, Path(sys.argv[1])); print(made.killed, *made.violations)\n"
+    )
+    assert run_script(tmp_path, script) == "4"
+
+
+def test_what_outlives_a_killed_process_is_found(tmp_path: Path) -> None:
+    script = (
+        "import subprocess, time; from faults import kills\n"
+        "def work(): subprocess.Popen(['sleep', '3']); time.sleep(10)\n"
+        "kills.LEFT_S = 0.2\n"
+        "print(kills.run_child(work, 0.7)[0])\n"
+        "try: kills.run_child(work, 0.7, alone=True)\n"
+        "except AssertionError as error: print(error)\n"
+    )
+    assert run_script(tmp_path, script).split("\n") == ["killed", "1 processes are left over of one that was killed"]
+
+
 @pytest.mark.integration
 def test_a_job_that_is_killed_leaves_whole_parts_and_goes_on(tmp_path: Path) -> None:
     make_job(tmp_path, 60)

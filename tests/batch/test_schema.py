@@ -29,6 +29,7 @@ def made(**columns: pa.DataType) -> pa.Table:
         ({"hits": pa.list_(pa.struct([("score", pa.string())]))}, "hits.score is string: it must be a number"),
         ({"hits": pa.list_(pa.struct([("page", pa.float64())]))}, "hits.page is double: it must be a whole number"),
         ({"hits": HITS, "scope": pa.int8()}, "scope is int8"),
+        ({"hits": pa.list_(pa.struct([*HIT, ("score", pa.float64())]))}, "hits.score is there more than once: give"),
         ({"hits": HITS, "config": pa.struct([("window", pa.int64())])}, "config is struct.*it must be text"),
         ({"hits": HITS, "id": pa.float64()}, "id is double"),
     ],

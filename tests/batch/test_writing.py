@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +16,8 @@ from support.batch_world import make_table
 from typer.testing import CliRunner
 
 from retrivex import Document, Window
+from retrivex.adapters.base.collection import Collection
+from retrivex.adapters.base.fields import field_map
 from retrivex.batch import (
     ChunkWork,
     FilesWork,
@@ -22,6 +26,7 @@ from retrivex.batch import (
     StoreAddress,
     file_source,
     open_writer,
+    parquet_source,
     write_parts,
 )
 from retrivex.batch.job import Failed
@@ -60,6 +65,17 @@ def test_files_are_in_parts_in_their_order_and_another_file_is_another_job(tmp_p
     assert file_source([tmp_path / "docs"], LoadReport(), files_per_part=3).describe() != source.describe()
     with pytest.raises(BatchError, match="no file of a known kind"):
         file_source([tmp_path / "docs"], LoadReport(), include=["*.pdf"])
+
+
+def test_a_file_that_changed_and_kept_its_size_and_time_is_another_job(tmp_path: Path) -> None:
+    path = make_files(tmp_path / "docs") / "0.txt"
+    status, first = path.stat(), file_source([tmp_path / "docs"], LoadReport()).describe()
+    path.write_text(path.read_text().replace("bees", "ants"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    assert file_source([tmp_path / "docs"], LoadReport()).describe() != first
+    path.write_text(path.read_text().replace("ants", "bees"))
+    assert file_source([tmp_path / "docs"], LoadReport()).describe() == first
 
 
 def test_large_files_make_parts_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +117,7 @@ class Dying:
 
     batch_limit = 2
     notes = ()
+    target: str = "a store that dies"
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         self.asked.append([doc_id for doc_id, _ in keys])
@@ -194,7 +211,7 @@ def test_the_documents_of_a_part_are_asked_for_in_requests_of_so_many(tmp_path: 
     assert len(store.put_in) == 3
 
 
-def test_a_store_of_a_newer_version_is_refused_and_the_parts_stay(tmp_path: Path) -> None:
+def test_a_store_of_a_newer_version_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     make_files(tmp_path / "docs")
     path, out = tmp_path / "store.db", str(tmp_path / "out")
     SQLiteStore(path).close()
@@ -205,7 +222,7 @@ def test_a_store_of_a_newer_version_is_refused_and_the_parts_stay(tmp_path: Path
     result = CliRunner().invoke(app, said, env={"COLUMNS": "300"})
     assert result.exit_code == 3, result.output
     assert "was written by a newer RetriVex (schema version 99, this one reads 2): upgrade" in result.stderr
-    assert (tmp_path / "out" / "part-00000.parquet").exists()
+    assert not (tmp_path / "out").exists()
     assert path.read_bytes() == before
     pq.write_table(make_table(3), tmp_path / "requests.parquet")
     said = ["batch", "compose", str(tmp_path / "requests.parquet"), "-o", f"{out}2"]
@@ -213,6 +230,124 @@ def test_a_store_of_a_newer_version_is_refused_and_the_parts_stay(tmp_path: Path
     assert result.exit_code == 3, result.output
     assert "was written by a newer RetriVex" in result.stderr
     assert not list(tmp_path.glob("out2/part-*"))
+
+
+def index(folder: Path, *more: str, embed: str = "hashing") -> Any:
+    said = ["batch", "index", str(folder / "docs"), "-o", str(folder / "out"), "--embed", embed, "--json"]
+    return CliRunner().invoke(app, [*said, "--workers", "1", "--tokenizer", "estimate", *more], env={"COLUMNS": "300"})
+
+
+@pytest.mark.parametrize("where", ["missing/store.db", "store.db", "docs"])
+def test_a_store_that_cannot_be_written_is_said_before_anything_is_cut(tmp_path: Path, where: str) -> None:
+    make_files(tmp_path / "docs", 2)
+    (tmp_path / "store.db").write_text("Dear bees, this is no database.")
+    before = sorted(tmp_path.rglob("*"))
+    result = index(tmp_path, "--store", "sqlite", "--address", str(tmp_path / where))
+    assert result.exit_code == 3, result.output
+    assert where in result.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+class OnlyRead(Collection):
+    """A collection that RetriVex does not fill, or whose server is gone."""
+
+    name = "Shelf 'docs'"
+    fields = field_map("retrivex")
+    batch_limit = 9
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def ask(self, request: Any) -> Any:
+        raise AssertionError("nothing is to be asked")
+
+    def failure(self, error: Exception) -> Any:
+        raise AssertionError("nothing has failed")
+
+    def put(self, *given: Any, **more: Any) -> None:
+        if self.error is not None:
+            raise self.error
+        super().put(*given, **more)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (None, "Shelf 'docs' is not filled from here: write the chunks with its own client"),
+        (OSError("no route to host"), "Shelf 'docs' at 'http://nowhere' cannot be written to: no route to host"),
+        (OSError("wrong key sesame"), "cannot be written to: wrong key ***"),
+    ],
+)
+def test_a_vector_store_is_looked_at_before_anything_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None, message: str
+) -> None:
+    monkeypatch.setattr("retrivex.adapters.base.opening.open_collection", lambda *_: OnlyRead(error))
+    monkeypatch.setenv("RETRIVEX_API_KEY", "sesame")
+    make_files(tmp_path / "docs", 2)
+    result = index(tmp_path, "--store", "qdrant", "--address", "http://me:word@nowhere", "--collection", "docs")
+    assert (result.exit_code, message in result.stderr) == (3, True), result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_client_that_is_missing_is_said_before_anything_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    for name in [name for name in sys.modules if name.startswith("retrivex.adapters.lancedb")]:
+        monkeypatch.delitem(sys.modules, name)
+    make_files(tmp_path / "docs", 2)
+    result = index(tmp_path, "--store", "lancedb", "--address", str(tmp_path / "lance"), "--collection", "docs")
+    assert (result.exit_code, "pip install 'retrivex-rag[lancedb]'" in result.stderr) == (3, True), result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_parts_are_kept_where_the_store_is_another_one_which_gets_all_of_them(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    for name, made in (("a.db", 4), ("b.db", 0), ("a.db", 0)):
+        result = index(tmp_path, "--files", "2", "--store", "sqlite", "--address", str(tmp_path / name))
+        assert result.exit_code == 0, result.output
+        assert (json.loads(result.stdout)["made"], json.loads(result.stdout)["documents"]) == (made, 7)
+        assert len(stored(tmp_path / name)) == 7
+    assert json.loads(index(tmp_path, "--files", "2").stdout)["made"] == 0
+
+
+def test_a_mark_that_was_not_finished_is_none(tmp_path: Path) -> None:
+    make_files(tmp_path / "docs")
+    job, address = make_parts(tmp_path), StoreAddress("sqlite", str(tmp_path / "store.db"))
+    write_all(job, address)
+    marks = sorted((tmp_path / "out").glob("_written-*"))
+    assert [mark.read_text() for mark in marks] == [str(address)] * 3
+    marks[1].write_text(str(address)[:9])
+    store = Dying(9)
+    store.target = str(address)
+    write_parts(job.folder, 3, store)
+    assert store.put_in == ["3.txt"]
+
+
+def test_documents_without_chunks_are_there_again_in_a_store_that_was_begun_anew(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"doc_id": ["empty-0", "empty-1"], "text": ["", ""]}), tmp_path / "documents.parquet")
+    work, path = ChunkWork(size=20, tokenizer="estimate"), tmp_path / "store.db"
+    job = Job(parquet_source(tmp_path / "documents.parquet", work), work, OutputFolder(tmp_path / "out"))
+    with job.open():
+        assert not isinstance(job.make_part(0), Failed)
+    for _ in range(2):
+        write_all(job, StoreAddress("sqlite", str(path)))
+        assert stored(path) == {"empty-0": 0, "empty-1": 0}
+        for file in tmp_path.glob("store.db*"):
+            file.unlink()
+
+
+def test_a_path_is_the_same_wherever_a_worker_or_the_next_run_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    made = [StoreAddress("sqlite", "a.db"), StoreAddress("lancedb", "lance/", "docs")]
+    monkeypatch.chdir(tmp_path / "other")
+    assert [address.address for address in made] == [str(tmp_path / "a.db"), str(tmp_path / "lance")]
+    assert str(made[0]) == f"sqlite {tmp_path / 'a.db'}"
+    kept = [("qdrant", "http://host:6333"), ("pgvector", "dbname=docs"), ("lancedb", "s3://bucket/docs")]
+    assert [StoreAddress(kind, address, "docs").address for kind, address in kept] == [address for _, address in kept]
 
 
 def test_addresses_that_cannot_be_are_refused_and_secrets_stay_hidden() -> None:

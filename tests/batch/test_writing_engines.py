@@ -16,7 +16,7 @@ from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.opening import open_collection
 from retrivex.adapters.base.positions_file import Places
-from retrivex.batch import StoreAddress, open_writer
+from retrivex.batch import StoreAddress, check_writer, open_writer
 from retrivex.batch.writing import Writer
 from retrivex.chunking import get_chunker
 from retrivex.cli import app
@@ -145,6 +145,36 @@ def test_documents_without_vectors_and_stores_that_are_not_filled_are_refused(tm
     writer = open_writer(StoreAddress("lancedb", str(tmp_path / "lance"), "docs"))
     with pytest.raises(StoreError, match="keeps vectors: name a model with --embed"):
         writer.put([plain])
+
+
+@pytest.mark.parametrize("make", [lancedb, qdrant])
+def test_looking_at_a_store_makes_and_changes_nothing(tmp_path: Path, make: Callable[[Path], StoreAddress]) -> None:
+    address = make(tmp_path)
+    check_writer(address)
+    writer = open_writer(address)
+    assert not holds(writer, prepare("bees.txt", 1))
+    writer.put([prepare("bees.txt", 3)])
+    writer.close()
+    check_writer(address)
+    assert len(fetch(address, [Window("bees.txt", 0, 9)])) == 3
+
+
+def test_a_server_that_is_not_there_and_a_table_that_is_missing_are_said_at_once(
+    postgres_address: StoreAddress,
+) -> None:
+    check_writer(postgres_address)
+    with pytest.raises(StoreError, match="nothing_like_it"):
+        check_writer(StoreAddress("pgvector", postgres_address.address, "nothing_like_it"))
+    with pytest.raises(StoreError, match=r"cannot be opened: .*refused"):
+        check_writer(StoreAddress("pgvector", "host=127.0.0.1 port=9 dbname=docs", "docs"))
+
+
+def test_a_table_that_somebody_else_filled_is_said_at_once(tmp_path: Path) -> None:
+    import lancedb  # noqa: PLC0415 - of the environment of this file alone
+
+    lancedb.connect(tmp_path / "lance").create_table("docs", [{"name": "a", "vector": [0.0, 1.0]}])
+    with pytest.raises(StoreError, match=r"has no column .*filled by somebody else"):
+        check_writer(StoreAddress("lancedb", str(tmp_path / "lance"), "docs"))
 
 
 @pytest.mark.parametrize("fails", [1, 9])

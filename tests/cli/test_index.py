@@ -230,6 +230,22 @@ def test_scoped_documents_are_for_their_scope_only(folder: Path, tmp_path: Path)
     assert "cluster" in run(app, ["query", "bees winter", "--db", str(db), "--scope", "acme"]).stdout
 
 
+def test_documents_that_move_to_another_scope_are_counted(folder: Path, tmp_path: Path) -> None:
+    db = str(tmp_path / "store.db")
+    run(app, ["index", str(folder), "--db", db, "--scope", "acme"])
+    moved = run(app, ["index", str(folder), "--db", db, "--scope", "other"])
+    assert "moved: 2 documents from scope 'acme' to scope 'other'\n" in moved.stderr
+    assert "2 updated" in moved.stdout
+    (folder / "wasps.txt").write_text("Wasps build nests.")
+    changed = run(app, ["index", str(folder), "--db", db, "--scope", "other"])
+    assert "moved" not in changed.stderr
+    (folder / "wasps.txt").unlink()
+    assert index(folder, "--db", db)["moved"] == [{"from_scope": "other", "to_scope": None, "documents": 1}]
+    named = run(app, ["index", str(folder), "--db", db, "--scope", "a\x1b[31mb"])
+    assert "moved: 1 document from no scope to scope 'a" in named.stderr
+    assert "\x1b" not in named.stderr
+
+
 def test_nothing_indexed_is_an_error_in_json_and_leaves_no_empty_database(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for db, stays in ((tmp_path / "new.db", False), (tmp_path / "old.db", True)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -65,6 +66,38 @@ def test_a_store_that_hangs_costs_its_patience_and_no_seed() -> None:
     composer = SpanComposer(tokenizer=count_words)
     made = asyncio.run(composer.acompose(HITS, SlowStore(), store_timeout_s=0.05))
     assert [span.chunk_ids for span in made.spans] == [[1], [5], [9]]
+    assert any("store_timeout_s=0.05" in warning for warning in made.warnings)
+
+
+class DrippingStore(AsyncStore):
+    """Answers at once, with a generator that gives chunks one by one and takes its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given_up, self.dripped = threading.Event(), 0
+
+    def _drip(self, windows: Sequence[Window]) -> Iterator[Chunk]:
+        while self.dripped < 100 and not self.given_up.wait(0.1):
+            self.dripped += 1
+            yield TEN["d", 1]
+
+    async def afetch(self, windows: Sequence[Window], scope: Any = None) -> Any:
+        return self._drip(windows)
+
+
+class CountedDrippingStore(DrippingStore):
+    """The same with counts."""
+
+    async def afetch_counted(self, windows: Sequence[Window], scope: Any = None, *, tokenizer: str) -> Any:
+        return ((chunk, None) for chunk in self._drip(windows))
+
+
+@pytest.mark.parametrize("kind", [DrippingStore, CountedDrippingStore])
+def test_the_event_loop_does_not_wait_for_an_awaited_generator(kind: type[DrippingStore]) -> None:
+    store, composer = kind(), SpanComposer(tokenizer=count_words)
+    made = asyncio.run(composer.acompose(HITS, store, store_timeout_s=0.05))
+    store.given_up.set()
+    assert store.dripped < 100
     assert any("store_timeout_s=0.05" in warning for warning in made.warnings)
 
 

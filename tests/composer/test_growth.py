@@ -10,7 +10,7 @@ import pytest
 from support.processor_time import growth
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, tile
 
-from retrivex import Chunk
+from retrivex import Chunk, SpanComposer
 from retrivex.composer.pinned import pinned_span
 from retrivex.model.chunk import ChunkKey
 
@@ -80,3 +80,26 @@ def test_time_grows_with_the_number_of_texts_that_are_known(kind: str, place: Pl
 @pytest.mark.parametrize("kind", ["pinned", "excluded", "one place", "kept"])
 def test_time_grows_with_the_number(kind: str) -> None:
     assert growth(lambda count: _compose(kind, count), 150) < 10
+
+
+@pytest.mark.parametrize("spare", [0, 6, 12, 20])
+@pytest.mark.parametrize("lengths", ["alike", "short and long", "ever longer", "ever shorter"])
+def test_the_context_is_counted_some_times_however_many_passages_are_pinned(lengths: str, spare: int) -> None:
+    count, read = 1600, 0
+    growing = [60 * at // count for at in range(count)]
+    longer = {"alike": [0], "short and long": [0, 60], "ever longer": growing, "ever shorter": growing[::-1]}[lengths]
+    texts = [text + "word " * longer[at % len(longer)] for at, text in enumerate(_texts(count))]
+    chunks = list(tile("d", texts).values())
+
+    def count_words(text: str) -> int:
+        nonlocal read
+        read += len(text)
+        return len(text.split())
+
+    composer = SpanComposer(tokenizer=count_words)
+    hits = hits_of(make_store(*chunks), {0: 1.0})
+    made = composer.compose(hits, {}, pinned=chunks, token_budget=6 * count + spare)
+    assert any("does not fit token_budget" in said for said in made.warnings)
+    assert len(made.spans) > 100
+    # each passage is counted once in any case
+    assert (read - sum(map(len, texts))) / len(made.text) < 300

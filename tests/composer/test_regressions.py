@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,8 +73,9 @@ def test_a_parent_is_cited_page_by_page_and_unknown_pages_are_not_made_up(compos
     ]
     hits = [SeedHit(chunk, 1.0) for chunk in chunks[:3]]
     parent = Chunk(source, ChunkMetadata("d", 0, 0, len(source)))
-    # of the last page, one store has the chunk and the other has not
-    for store, parents, last in [(chunks, {"p": source}, 4), (chunks[:3], {"p": parent}, None)]:
+    # the last page stands in a chunk, or in the parent alone, where the document has no more chunks than the store
+    three = [Chunk(chunk.text, replace(chunk.metadata, chunk_count=3)) for chunk in chunks[:3]]
+    for store, parents, last in [(chunks, {"p": source}, 4), (three, {"p": parent}, None)]:
         made = composer.compose(hits, stored(*store), parents, return_parents="auto", window=0)
         assert made.spans[0].parent_id == "p"
         assert [(cited.page, cited.char_start) for cited in made.citations] == [

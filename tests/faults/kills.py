@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +29,7 @@ from retrivex.batch import (
     OutputFolder,
     StoreAddress,
     file_source,
+    local,
     open_writer,
     parquet_source,
     write_parts,
@@ -43,6 +45,8 @@ from retrivex.stores.sqlite.list_file import list_parts
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ENTRIES = 40
+LEFT_S = 60.0
+"""Seconds that workers may take to see that the process that started them is gone: they finish the part they are at."""
 
 
 class Writer(Protocol):
@@ -207,7 +211,7 @@ class CacheWriter:
 
 
 class BatchWriter:
-    """Jobs of a batch: requests to compositions, and files to chunks that are written into a store."""
+    """Jobs of a batch in one process: requests to compositions, and files to chunks that are written into a store."""
 
     def __init__(self) -> None:
         self.address = "store.db"
@@ -232,16 +236,19 @@ class BatchWriter:
     def write(self, folder: Path, version: int) -> None:
         jobs = self._jobs(folder)
         for job in jobs:
-            with job.open() as missing:
-                if not missing:  # all done by an earlier version: begin anew
-                    for path in [*job.folder.path.glob("part-*"), *job.folder.path.glob("_written-*")]:
-                        path.unlink()
-                for number in missing or range(job.source.parts):
-                    made = job.make_part(number)
-                    assert isinstance(made, Done), made
+            if all(map(job.folder.has, range(job.source.parts))):  # by an earlier version: begin anew
+                for path in [*job.folder.path.glob("part-*"), *job.folder.path.glob("_written-*")]:
+                    path.unlink()
+            self._run(job)
         writer = open_writer(StoreAddress("sqlite", str(folder / self.address)))
         write_parts(jobs[1].folder, jobs[1].source.parts, writer)
         writer.close()
+
+    def _run(self, job: Job) -> None:
+        with job.open() as missing:
+            for number in missing:
+                made = job.make_part(number)
+                assert isinstance(made, Done), made
 
     def check(self, folder: Path) -> None:
         for job in self._jobs(folder):
@@ -273,20 +280,29 @@ class BatchWriter:
         assert len(found[0]) == 12
 
 
+class PoolWriter(BatchWriter):
+    """The same jobs on the local engine, whose workers are processes of their own."""
+
+    def _run(self, job: Job) -> None:
+        local.run(job, workers=2)
+
+
 WRITERS: dict[str, Callable[[], Writer]] = {
     "store": StoreWriter,
     "beside": BesideWriter,
     "index": IndexWriter,
     "cache": CacheWriter,
     "batch": BatchWriter,
+    "pool": PoolWriter,
 }
 
 
 @dataclass
 class Kills:
-    """What killing one writer again and again came to."""
+    """What killing one writer again and again came to; `alone`: how often its first process was, and no worker."""
 
     killed: int = 0
+    alone: int = 0
     finished: int = 0
     violations: list[str] = field(default_factory=list)
 
@@ -304,10 +320,21 @@ def start_child(work: Callable[[], None]) -> int:
     return child
 
 
-def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float]:
-    """Run work in a child and kill it after a delay; return how it ended, and after how many seconds."""
+def run_child(work: Callable[[], None], delay: float | None, *, alone: bool = False) -> tuple[str, float]:
+    """Run work in a child with a session of its own, and kill it after a delay, with all that it started or `alone`.
+
+    Returns
+    -------
+    str, float
+        How it ended, and after how many seconds.
+    """
+
+    def lead() -> None:
+        os.setsid()
+        work()
+
     began = time.perf_counter()
-    child = start_child(work)
+    child = start_child(lead)
     status = None
     while delay is not None and status is None and (left := began + delay - time.perf_counter()) > 0:
         time.sleep(min(left, 0.002))
@@ -315,10 +342,31 @@ def run_child(work: Callable[[], None], delay: float | None) -> tuple[str, float
         status = found if done else None
     if status is None:
         if delay is not None:  # the child has not been reaped yet, so its number is still its own
-            os.kill(child, signal.SIGKILL)
+            try:
+                (os.kill if alone else os.killpg)(child, signal.SIGKILL)
+            except ProcessLookupError:  # it does not lead a session yet
+                os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
     ended = "killed" if os.WIFSIGNALED(status) else "finished" if status == 0 else "failed"
-    return ended, time.perf_counter() - began
+    seconds = time.perf_counter() - began
+    until = time.monotonic() + LEFT_S
+    while left := processes_of(child):
+        assert time.monotonic() < until, f"{len(left)} processes are left over of one that was {ended}"
+        time.sleep(0.01)
+    return ended, seconds
+
+
+def processes_of(session: int) -> list[int]:
+    """Return the processes of a session that live; on Linux."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of, *_ = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except (OSError, ValueError):  # it ended meanwhile
+            continue
+        if state not in "ZX" and int(of) == session:
+            found.append(int(path.parent.name))
+    return found
 
 
 def kill(name: str, kills: int, seed: int, folder: Path) -> Kills:
@@ -332,10 +380,17 @@ def kill(name: str, kills: int, seed: int, folder: Path) -> Kills:
         writer.prepare(disturbed, version)
         # the first ones are only timed
         delay = None if version < 3 else rng.uniform(0.0, longest)
-        ended, seconds = run_child(lambda: writer.write(disturbed, version), delay)  # noqa: B023 - called at once
+        alone = version % 2 == 1
+        write = partial(writer.write, disturbed, version)
+        try:
+            ended, seconds = run_child(write, delay, alone=alone)
+        except AssertionError as error:  # something is left over
+            made.violations.append(f"{name}, seed {seed}, version {version}: {error}")
+            return made
         # a machine that has less to do, or more, takes another time
         longest = 1.05 * longest if ended == "killed" else max(longest, seconds) if delay is None else seconds
         made.killed += ended == "killed"
+        made.alone += alone and ended == "killed"
         made.finished += ended == "finished"
         try:
             assert ended != "failed", f"version {version} failed"

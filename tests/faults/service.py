@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
-from fuzz.ledger import ROOT, code_digest
+from fuzz.ledger import ROOT
 from hypothesis import HealthCheck, given, settings, strategies
 from hypothesis.errors import Unsatisfiable
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
+from benchmarks.code import code_digest
 from retrivex.errors import StoreError
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine

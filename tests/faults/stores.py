@@ -13,6 +13,9 @@ from retrivex import Chunk, ChunkMetadata, Composition, SeedHit, SpanComposer, W
 from retrivex.model.chunk import ChunkKey, Scope
 
 TIMEOUT_S = 0.05
+SLACK_S = 10.0
+"""Beyond the time limits of its requests, which a call may take on a machine that is busy; a store hangs for longer."""
+HANG_S = 60.0
 TEXTS = (
     "Bees live in hives.",
     "A hive has one queen.",
@@ -34,13 +37,21 @@ def _late(windows: Sequence[Window]) -> Any:
 
 
 def _never(windows: Sequence[Window]) -> Any:
-    NEVER.wait(60)
+    NEVER.wait(HANG_S)
 
 
 def _dripping(windows: Sequence[Window]) -> Any:
     for chunk in _right(windows):
         time.sleep(TIMEOUT_S)
         yield chunk
+
+
+def _endless(windows: Sequence[Window]) -> Any:
+    """Give the same chunks again and again: none is late by itself."""
+    until = time.monotonic() + HANG_S
+    while not NEVER.is_set() and time.monotonic() < until:
+        time.sleep(TIMEOUT_S / 10)
+        yield from _right(windows)
 
 
 def _half(windows: Sequence[Window]) -> Any:
@@ -64,6 +75,7 @@ ANSWERS: dict[str, Callable[[Sequence[Window]], Any]] = {
     "late": _late,
     "never": _never,
     "dripping": _dripping,
+    "endless": _endless,
     "half": _half,
     "twice": lambda windows: _right(windows) * 2,
     "backwards": lambda windows: _right(windows)[::-1],
@@ -92,11 +104,14 @@ class FaultyStore:
 
     def __init__(self, name: str) -> None:
         self.answer = ANSWERS[name]
+        self.requests = 0
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Any:
+        self.requests += 1
         return self.answer(windows)
 
     def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> Any:
+        self.requests += 1
         return self.answer([Window("bees", 0, 9)])
 
 
@@ -104,8 +119,9 @@ class AwaitedStore(FaultyStore):
     """The same, awaited."""
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> Any:
+        self.requests += 1
         if self.answer is _never:
-            await asyncio.sleep(60)
+            await asyncio.sleep(HANG_S)
         return self.answer(windows)
 
 
@@ -118,15 +134,21 @@ def _check(made: Composition, known: Mapping[ChunkKey, Chunk]) -> None:
             assert chunk.key in known, f"chunk nobody asked for: {chunk.key}"
 
 
-def try_stores(calls: int, seed: int) -> tuple[int, list[str]]:
-    """Compose so often with stores drawn at random; return how often, and what went wrong."""
+def _check_time(seconds: float, requests: int) -> None:
+    most = requests * TIMEOUT_S + SLACK_S
+    assert seconds <= most, f"{requests} requests of at most {TIMEOUT_S:g} s each took {seconds:.1f} s"
+
+
+def try_stores(calls: int, seed: int, kinds: Sequence[str] = tuple(ANSWERS)) -> tuple[int, list[str]]:
+    """Compose so often with stores of these kinds, drawn at random; return how often, and what went wrong."""
+    NEVER.clear()
     rng, violations = random.Random(f"stores:{seed}"), []
     composer = SpanComposer(tokenizer=lambda text: len(text.split()))
     for number in range(calls):
         # every pair of kinds comes up once; those that wait take longest
-        name, other = rng.choice(list(ANSWERS)), rng.choice(list(ANSWERS))
-        if number < len(ANSWERS):
-            name = list(ANSWERS)[number]
+        name, other = rng.choice(kinds), rng.choice(kinds)
+        if number < len(kinds):
+            name = kinds[number]
         options: dict[str, Any] = {
             "store_timeout_s": TIMEOUT_S,
             "token_budget": 60,
@@ -136,12 +158,15 @@ def try_stores(calls: int, seed: int) -> tuple[int, list[str]]:
         if rng.random() < 0.5:
             options["query"] = "Who lays eggs?"
         hits, parents = [SeedHit(CHUNKS["bees", 2], 1.0)], FaultyStore(other)
+        waits = rng.random() < 0.5
+        store = rng.choice((AwaitedStore, FaultyStore))(name) if waits else FaultyStore(name)
+        began = time.monotonic()
         try:
-            if rng.random() < 0.5:
-                made = composer.compose(hits, FaultyStore(name), parents, **options)
-            else:
-                store = rng.choice((AwaitedStore, FaultyStore))(name)
+            if waits:
                 made = asyncio.run(composer.acompose(hits, store, parents, **options))
+            else:
+                made = composer.compose(hits, store, parents, **options)
+            _check_time(time.monotonic() - began, store.requests + parents.requests)
             _check(made, CHUNKS)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever a store's fault makes of a query
             violations.append(f"store {name}, parents {other}, {options}: {type(error).__name__}: {error}"[:300])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fuzz.guards import GUARD_CHOICES
@@ -12,8 +13,13 @@ from fuzz.stores import HONEST, LYING, LYING_PARENTS, OddParents, OddStore, make
 from fuzz.turns import earlier_turn
 from fuzz.worlds import World
 
-from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit
+import retrivex.scoring
+from retrivex import Chunk, ChunkMetadata, OrderingStrategy, SeedHit, Span
 from retrivex.model.chunk import Scope
+from retrivex.ordering.automatic import AutoSettings
+
+OLD_COEFFICIENTS = Path(retrivex.scoring.__file__).parent / "coefficients_0_2.json"
+"""A file of coefficients, by its path."""
 
 
 @dataclass
@@ -93,6 +99,18 @@ def _nothing_to_say(_: Chunk) -> float:
     return 0.0
 
 
+def _longest_first(span: Span) -> int:
+    return -len(span.text)
+
+
+def _by_place(span: Span) -> tuple[str, list[int]]:
+    return span.doc_id, span.chunk_ids
+
+
+def _narrative(_: str) -> str:
+    return "narrative"
+
+
 CHOICES: dict[str, Sequence[Any]] = {
     "k": (1, 2, 5),
     "fusion": ("rrf", "quota"),
@@ -111,6 +129,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "joiner": ("", " ", "\n", " … ", "<br>", " and ", "2", "\u0301", "\n\n"),
     "max_gap_chars": (0, 1, 100),
     "scoring": ("auto", "weighted", "calibrated", "calibrated"),
+    "coefficients": ("0.2", OLD_COEFFICIENTS),
     "boosts": ((_short_is_better,), (_nothing_to_say, _short_is_better)),
     "similarity_weight": (0.0, 3.0),
     "adjacency_weight": (0.0, 2.0),
@@ -138,6 +157,17 @@ CHOICES: dict[str, Sequence[Any]] = {
     "group_by": ("page", "heading_path", "no_such_field"),
     "position_profile": ("u_curve", "recency", "flat"),
     "order_seed": (1, 2),
+    "order_key": (_longest_first, _by_place),
+    "start_count": (0, 1, 2, 100),
+    "end_count": (0, 1, 3),
+    "high_relevance": (0.0, 0.3, 0.7, 2.0),
+    "medium_relevance": (-1.0, 0.0, 0.3, 0.7),
+    "auto_order": (
+        AutoSettings(context_window=50, near_full=0.5),
+        AutoSettings(timestamp_coverage=0.0, source_coverage=0.0, section_coverage=0.0),
+        AutoSettings(detector=_narrative, source_coverage=0.1, section_coverage=0.1),
+    ),
+    "strict": (True,),
     "context_format": ("markdown", "xml"),
     "numbered": (False,),
     "span_header": ("heading", "document", "full"),
@@ -157,6 +187,14 @@ ODD_QUERIES = (
     "\x1b[31m",
 )
 
+STRATEGIES = {
+    "order_key": "custom",
+    "start_count": "edge_balanced",
+    "high_relevance": "relevance_groups",
+    "auto_order": "auto",
+}
+"""Options of an order, and the order that reads them: without it they change nothing."""
+
 ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
 
 
@@ -174,7 +212,17 @@ def _options(rng: random.Random) -> dict[str, Any]:
     names = set(often) | set(rng.sample(list(CHOICES), rng.choice((0, 1, 2, 4, 8))))
     if "grow_until" in names:
         names.add("max_window")  # must not be smaller than the window
-    return {name: rng.choice(CHOICES[name]) for name in sorted(names)}
+    if names & {"start_count", "end_count"}:
+        names |= {"start_count", "end_count"}  # both, or neither
+    if names & {"high_relevance", "medium_relevance"}:
+        names |= {"high_relevance", "medium_relevance"}
+    made = {name: rng.choice(CHOICES[name]) for name in sorted(names)}
+    if "high_relevance" in made:
+        made["medium_relevance"] = min(made["medium_relevance"], made["high_relevance"])
+    for name, strategy in STRATEGIES.items():
+        if name in made and rng.random() < 0.7:
+            made["ordering_strategy"] = strategy
+    return made
 
 
 def _passages(rng: random.Random, world: World) -> list[Any]:
@@ -204,6 +252,14 @@ def _excluded(rng: random.Random, world: World, covered: list[str]) -> list[Any]
                 {"chunk": chunk, "text": chunk.text, "part": chunk.text[: len(chunk.text) // 2] or "none"}[kind]
             )
     return made
+
+
+def _show(value: Any) -> str:
+    if callable(value):
+        return str(value.__name__)
+    if isinstance(value, AutoSettings):
+        return " ".join(sorted(value.model_fields_set))
+    return value.name if isinstance(value, Path) else repr(value)
 
 
 def _parent_store(rng: random.Random, world: World, covered: list[str]) -> Any:
@@ -243,7 +299,7 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
         covered.append("exclude")
     kind = rng.choice(LYING) if rng.random() < 0.2 else rng.choice(("dict", "dict", *HONEST))
     store = make_store(rng, world.store, kind)
-    covered += [f"store: {kind}", *(f"{name}={value!r}" for name, value in options.items() if name in CHOICES)]
+    covered += [f"store: {kind}", *(f"{name}={_show(value)}" for name, value in options.items() if name in CHOICES)]
     if kind == "counts":
         tokenizer = tokenizer or "estimate"  # counts of functions are asked for by no name
     queries = ODD_QUERIES if rng.random() < 0.03 else QUERIES

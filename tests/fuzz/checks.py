@@ -182,7 +182,8 @@ def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
     strategy = config.ordering_strategy.value
     scores = [span.score for span in free]
     if strategy in BY_SCORE:
-        best_first = BY_SCORE[strategy](scores)
+        by_counts = strategy == "edge_balanced" and config.start_count is not None
+        best_first = _from_counts(scores, config) if by_counts else BY_SCORE[strategy](scores)
         expect(all(a >= b for a, b in pairwise(best_first)), f"order is not {strategy}", scores)
     if strategy in ("document", "document_edges"):
         check_documents(strategy, free)
@@ -191,9 +192,26 @@ def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
         newest_first = config.chronological_order == "desc"
         keys = [(-math.inf if newest_first else math.inf) if time is None else time for time in times]
         expect(keys == sorted(keys, reverse=newest_first), "not by time", times)
+    if strategy == "custom" and config.order_key is not None:
+        keys = [config.order_key(span) for span in free]
+        expect(keys == sorted(keys), "not by the caller's key", keys)
+    if strategy == "relevance_groups":
+        check_groups(config, scores)
     if strategy == "group_by" and config.group_by == "doc_id":
         runs = sum(a.doc_id != b.doc_id for a, b in pairwise(free)) + bool(free)
         expect(runs == len({span.doc_id for span in free}), "a group is torn apart", [s.doc_id for s in free])
+
+
+def check_groups(config: RetrievalConfig, scores: list[float]) -> None:
+    """Check that half of the highly relevant spans come first, the others last, and the medium ones before the low."""
+    high = [score >= config.high_relevance for score in scores]
+    half = (sum(high) + 1) // 2
+    rest = scores[half : len(scores) - (sum(high) - half)]
+    expect(all(high[:half]) and sum(high[half : half + len(rest)]) == 0, "highly relevant spans in the middle", scores)
+    best = scores[:half] + scores[half + len(rest) :]
+    expect(best == sorted(best, reverse=True), "highly relevant spans are not sorted", scores)
+    medium = [score >= config.medium_relevance for score in rest]
+    expect(medium == sorted(medium, reverse=True), "spans of low relevance before those of medium", scores)
 
 
 def check_documents(strategy: str, free: Sequence[Span]) -> None:
@@ -211,6 +229,14 @@ def check_documents(strategy: str, free: Sequence[Span]) -> None:
 def _from_edges(scores: list[float]) -> list[float]:
     front, back = scores[: (len(scores) + 1) // 2], scores[(len(scores) + 1) // 2 :][::-1]
     return [score for pair in zip(front, [*back, -math.inf], strict=False) for score in pair][: len(scores)]
+
+
+def _from_counts(scores: list[float], config: RetrievalConfig) -> list[float]:
+    head, tail = config.start_count or 0, config.end_count or 0
+    if head + tail >= len(scores):
+        return _from_edges(scores)
+    middle = len(scores) - tail
+    return scores[:head] + scores[middle:] + scores[head:middle]
 
 
 BY_SCORE: dict[str, Callable[[list[float]], list[float]]] = {
@@ -243,26 +269,29 @@ def _text_of_passage(item: Chunk | Span) -> str:
 
 
 def check_parents(case: Case, spans: Sequence[Span]) -> None:
-    """Check that no parent shows what a chunk in it may not show, as far as the store says whose it is."""
-    tells = case.store is case.world.store or case.store.behaviour in ("ignores scope", "gives everything")
+    """Check that no parent shows what a chunk in it may not show, whether the store says whose it is or keeps it back.
+
+    A chunk that begins before the parent is not known of, unless it is near.
+    """
     scopes = case.scopes()
     for span in spans:
-        if span.parent_id is None or not tells or span.pinned or span.doc_id not in case.world.located:
+        if span.parent_id is None or span.pinned or span.doc_id not in case.world.located:
             continue
-        children = {k: c for k, c in case.world.store.items() if c.metadata.parent_id == span.parent_id}
+        own = {key: chunk for key, chunk in case.world.store.items() if key[0] == span.doc_id}
         # what any chunk that may be seen says is no secret, whichever parent it names, and whether stored or a hit
         hits = {hit.key: hit.chunk for hit in case.all_hits() if hit.key in case.world.places}
         open_keys = [
-            key
-            for key, c in [*case.world.store.items(), *hits.items()]
-            if key[0] == span.doc_id and c.metadata.scope in scopes
+            key for key, c in [*own.items(), *hits.items()] if key[0] == span.doc_id and c.metadata.scope in scopes
         ]
         seen = {at for key in open_keys for at in range(*case.world.places[key])}
         shown = {at for low, high in shown_ranges([span], span.doc_id) for at in range(low, high)}
-        for key, chunk in children.items():
-            if chunk.metadata.scope not in scopes:
-                leaked = shown & set(range(*case.world.places[key])) - seen
-                expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
+        for key, chunk in own.items():
+            start, end = case.world.places[key]
+            if chunk.metadata.scope in scopes or not shown or start < min(shown):
+                continue
+            source = case.world.sources[span.doc_id]
+            leaked = [at for at in range(start, end) if at in shown and at not in seen and not source[at].isspace()]
+            expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
 
 
 def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:

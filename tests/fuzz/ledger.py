@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.code import code_digest
 from retrivex.version import __version__
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "fuzz.json"
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Return a short name for the contents of files."""
-    made = hashlib.sha256()
-    for path in sorted(paths):
-        made.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return made.hexdigest()[:12]
-
-
-@cache
-def code_digest() -> str:
-    """Return a short name for the code that is tried, as it was at first: the package and its adapters."""
-    return digest([*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")])
 
 
 def enter_code(rows: list[dict[str, Any]], cases: int, **more: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from retrivex.composer import order as span_order
 from retrivex.composer import spans as assembly
 from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
-from retrivex.merging import exclusions, units
+from retrivex.merging import exclusions, parents, units
 from retrivex.model import run as stitching
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
@@ -32,12 +32,21 @@ from retrivex.stores import access as fetching
 
 @dataclass(frozen=True)
 class Mutant:
-    """A bug: where it is planted, and what stands there instead, made from the original."""
+    """A bug: where it is planted, and what stands there instead, made from the original.
+
+    Parameters
+    ----------
+    name : what is wrong
+    owner, attribute : what is replaced
+    make : returns what takes its place
+    slow : whether it takes many seconds to be caught, and is not planted in CI
+    """
 
     name: str
     owner: Any
     attribute: str
     make: Callable[[Any], Any]
+    slow: bool = False
 
     @contextmanager
     def planted(self) -> Iterator[None]:
@@ -233,6 +242,16 @@ def _floats_alone(_: Any) -> Any:
     return as_matrix
 
 
+def _unasked_parents(original: Any) -> Any:
+    """Take in all parents that a store gives."""
+
+    def parents(self: Any, request: Any, answer: Any) -> Any:
+        asked = replace(request, parent_ids=tuple(answer)) if isinstance(answer, Mapping) else request
+        return original(self, asked, answer)
+
+    return parents
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
@@ -261,11 +280,13 @@ MUTANTS = (
     Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
     Mutant("long runs of marks fail", units.UnitCutter, "units", _long_runs_fail),
     Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
+    Mutant("parents that nobody asked for are taken in", fetching.StoreAccess, "_parents", _unasked_parents),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip
 
 TRAPS = (
     Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
     Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
+    Mutant("parents show chunks that a store keeps back", parents._Row, "_miss", _guards_off),
 )
 """For `fuzz.traps`: random calls seldom meet them."""

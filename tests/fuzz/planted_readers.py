@@ -83,7 +83,7 @@ def _scope_as_said(original: Any) -> Any:
 PLANTED = (
     Mutant("deeply nested pages crash", files, "_LOADERS", _loader(".html", _nested)),
     Mutant("byte order marks stay in the text", files, "_LOADERS", _loader(".txt", _with_mark)),
-    Mutant("many bars are read without end", files, "_LOADERS", _loader(".md", _endless)),
+    Mutant("many bars are read without end", files, "_LOADERS", _loader(".md", _endless), slow=True),
     Mutant("a line that is no object crashes", jsonl, "_parse_line", _only_objects),
     Mutant("a line names its file, and so another's document", indexing._Reading, "place", _source_as_said),
     Mutant("a line names its scope", indexing.Indexer, "_take", _scope_as_said),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fuzz.cases import QUERIES, Case, make_case
 from fuzz.compositions import Bench, run_case
 from fuzz.mutants import TRAPS
+from fuzz.stores import HONEST, make_store
 from fuzz.trial import Trial
 from fuzz.worlds import BEYOND_FLOATS, make_world
 
-from retrivex import SeedHit
+from retrivex import Chunk, ChunkMetadata, SeedHit
 
 KIND = "traps"
 TOTAL, SHORT = 20_000, 500
@@ -50,6 +52,38 @@ def _embeddings_beyond_floats(rng: random.Random, case: Case) -> None:
         chunk.embedding = rng.choice(BEYOND_FLOATS) if odd else [rng.uniform(-1, 1) for _ in range(3)]
 
 
+def _parents_of_two_scopes(rng: random.Random, case: Case) -> None:
+    """Give parents of an allowed scope chunks of another one, which most stores keep back."""
+    world = case.world
+    doc_id = rng.choice(sorted(world.located & {key[0] for key in world.chunks}) or [next(iter(world.chunks))[0]])
+    keys = [key for key in world.chunks if key[0] == doc_id]
+    size, count = rng.randint(2, 5), rng.choice((None, len(keys)))
+    for key in keys:
+        chunk = world.chunks[key]
+        said = {
+            "scope": rng.choice(("acme", "acme", "zeta")),
+            "parent_id": f"{doc_id}/{key[1] // size}" if rng.random() < 0.9 else None,
+            "chunk_count": count,
+        }
+        world.chunks[key] = Chunk(chunk.text, replace(chunk.metadata, **said), chunk.embedding)
+        if key in world.store:
+            world.store[key] = world.chunks[key]
+    for first in range(0, len(keys), size):
+        places = [world.places[key] for key in keys[first : first + size]]
+        start, end = min(low for low, _ in places), max(high for _, high in places)
+        start, end = max(0, start - rng.choice((0, 0, 3))), end + rng.choice((0, 0, 3))
+        text = world.sources[doc_id][start:end]
+        place = ChunkMetadata(doc_id, first // size, start, start + len(text), scope="acme")
+        world.parents[f"{doc_id}/{first // size}"] = text if rng.random() < 0.1 else Chunk(text, place)
+    case.store = make_store(rng, world.store, rng.choice(("dict", "memory", "memory", "limited", *HONEST)))
+    case.parent_store, case.scope = world.parents, "acme"
+    open_keys = [key for key in keys if world.chunks[key].metadata.scope == "acme"]
+    chosen = rng.sample(open_keys, min(len(open_keys), rng.choice((1, 2, 3))))
+    case.hits = [SeedHit(world.chunks[key], rng.choice((0.5, 1.0))) for key in chosen]
+    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6}
+    case.options["token_budget"] = rng.choice((200, 2000))
+
+
 def _chunks_of(case: Case) -> list[Any]:
     return [hit.chunk for hit in case.all_hits()]
 
@@ -57,6 +91,7 @@ def _chunks_of(case: Case) -> list[Any]:
 KINDS: dict[str, Callable[[random.Random, Case], None]] = {
     "a joiner of chunks that are gone": _joiner_of_gone_chunks,
     "embeddings beyond floats": _embeddings_beyond_floats,
+    "parents of two scopes": _parents_of_two_scopes,
 }
 
 

@@ -169,7 +169,7 @@ def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
     assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (2,))}
 
 
-def _scoped(scopes: Sequence[str | None]) -> dict[tuple[str, int], Chunk]:
+def _scoped(scopes: Sequence[str | None], count: int | None = 6) -> dict[tuple[str, int], Chunk]:
     store = {}
     for key, chunk in tile("d", TEXTS).items():
         place = chunk.metadata
@@ -182,7 +182,7 @@ def _scoped(scopes: Sequence[str | None]) -> dict[tuple[str, int], Chunk]:
                 parent_id="p",
                 scope=scopes[key[1]],
                 page=key[1] + 1,
-                chunk_count=6,
+                chunk_count=count,
             ),
         )
     return store
@@ -235,16 +235,25 @@ def test_a_chunk_that_quotes_a_text_does_not_open_it() -> None:
 @pytest.mark.parametrize("hidden", range(6))
 @pytest.mark.parametrize("scope", [None, "acme"])
 @pytest.mark.parametrize("with_offsets", [True, False])
+@pytest.mark.parametrize("count", [6, None])
 def test_a_parent_of_an_allowed_scope_does_not_show_a_chunk_of_another(
-    window: int, hidden: int, scope: str | None, with_offsets: bool
+    window: int, hidden: int, scope: str | None, with_offsets: bool, count: int | None
 ) -> None:
-    store = _scoped([("other" if at == hidden else scope) for at in range(6)])
+    store = _scoped([("other" if at == hidden else scope) for at in range(6)], count)
     hits = [SeedHit(store[key], 0.9 - key[1] / 10) for key in store if key[1] != hidden][:3]
     parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope=scope)
     said: dict[str, Any] = {"window": window, "return_parents": "auto", "parent_coverage": 0.1, "scope": scope}
-    made = compose(hits, store, {"p": parent}, **said)
-    assert TEXTS[hidden].strip() not in made.text
-    assert made.text
+    seen = [chunk for chunk in store.values() if chunk.metadata.scope == scope]
+    # a store that says whose a chunk is, one that keeps it back, and one that does not have it
+    tells, filters, lacks = (
+        compose(hits, each, {"p": parent}, **said)
+        for each in (store, InMemoryChunkStore(store.values()), InMemoryChunkStore(seen))
+    )
+    assert TEXTS[hidden].strip() not in filters.text
+    assert filters.text
+    assert tells.spans == filters.spans == lacks.spans
+    assert any("1 parent is not shown, first 'p'" in said for said in filters.warnings)
+    assert tells.warnings == filters.warnings == lacks.warnings
 
 
 def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
@@ -254,6 +263,76 @@ def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
         hits_of(store, {1: 0.9, 2: 0.8}), store, {"p": parent}, window=2, return_parents="auto", scope="acme"
     )
     assert [span.parent_id for span in made.spans] == ["p"]
+
+
+@pytest.mark.parametrize("hidden", [0, 5])
+@pytest.mark.parametrize("with_offsets", [True, False])
+def test_a_chunk_is_missed_behind_others_of_the_parent(hidden: int, with_offsets: bool) -> None:
+    store = _scoped([("other" if at == hidden else "acme") for at in range(6)])
+    parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope="acme")
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    made = compose(hits_of(store, {2: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), {"p": parent}, **said)
+    assert TEXTS[hidden].strip() not in made.text
+    assert made.text
+
+
+class Filtering(InMemoryChunkStore):
+    """Keeps back what the caller may not see, and fails from the second request on."""
+
+    asked = 0
+
+    def fetch(self, windows: Any, scope: Any = None) -> list[Chunk]:
+        self.asked += 1
+        if self.asked > 1:
+            raise ConnectionError("gone away")
+        return super().fetch(windows, scope)
+
+
+def test_a_parent_is_not_shown_where_the_chunks_around_cannot_be_asked_for() -> None:
+    store = _scoped(["acme"] * 3 + ["other"] + ["acme"] * 2)
+    parent = make_chunk("d", 0, "".join(TEXTS), 0, scope="acme")
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    made = compose(hits_of(store, {1: 0.9, 2: 0.8}), Filtering(store.values()), {"p": parent}, **said)
+    assert TEXTS[3].strip() not in made.text
+    assert any("1 parent is not shown, first 'p'" in said for said in made.warnings)
+    # the hits say all of this one
+    parent = make_chunk("d", 0, TEXTS[1] + TEXTS[2], len(TEXTS[0]), scope="acme")
+    made = compose(hits_of(store, {1: 0.9, 2: 0.8}), Filtering(store.values()), {"p": parent}, **said)
+    assert [span.parent_id for span in made.spans] == ["p"]
+
+
+def test_a_parent_shows_words_of_its_own_where_no_chunk_is_missing() -> None:
+    source = "# Bees\n\nBees sleep. Bees eat. Bees fly.\n\n# Ants\n\nAnts dig."
+    places = [(8, 20), (20, 30), (30, 39), (49, 58)]
+    store = make_store(
+        *(make_chunk("d", i, source[a:b], a, parent_id="p" if i < 3 else "q") for i, (a, b) in enumerate(places))
+    )
+    parents = {"p": make_chunk("d", 0, source[:41], 0), "q": make_chunk("d", 1, source[41:], 41)}
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1}
+    shown = compose(hits_of(store, {0: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), parents, **said)
+    # nothing says that the last chunk is the last one, but more of them would stand behind it
+    assert "# Bees\n\nBees sleep. Bees eat. Bees fly." in shown.text
+    assert "# Ants\n\nAnts dig." in shown.text
+    del store["d", 1]
+    gone = compose(hits_of(store, {0: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), parents, **said)
+    assert "Bees eat" not in gone.text
+    assert "# Ants\n\nAnts dig." in gone.text
+
+
+@pytest.mark.parametrize("hidden", [None, 40, 199])
+def test_a_parent_of_more_chunks_than_are_asked_for_shows_only_what_they_say(hidden: int | None) -> None:
+    texts = [f"w{at:03} " for at in range(200)]
+    store = tile("d", texts, parent_id="p")
+    if hidden is not None:
+        del store["d", hidden]
+    parent = make_chunk("d", 0, "".join(texts), 0)
+    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.01}
+    hits = hits_of(store, dict.fromkeys((30, 60, 100), 0.5))
+    made = compose(hits, InMemoryChunkStore(store.values()), {"p": parent}, **said)
+    assert not any(span.parent_id for span in made.spans)  # chunks 165 to 199 were not asked for
+    short = make_chunk("d", 0, "".join(texts[:165]), 0)
+    made = compose(hits, InMemoryChunkStore(store.values()), {"p": short}, **said)
+    assert [span.parent_id for span in made.spans] == ([None] * len(made.spans) if hidden == 40 else ["p"])
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -11,6 +11,7 @@ from fuzz.worlds import World
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples
+from support.steps import count_lines
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
@@ -270,3 +271,22 @@ def test_a_few_words_go_with_what_stands_beside_them() -> None:
 def test_a_long_sentence_is_a_unit() -> None:
     text = "Bees sleep. " + "Workers feed the queen " * 40 + "all day. Ants work."
     assert max(map(len, cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS))) > 900
+
+
+@pytest.mark.parametrize("inside", ["all at the beginning", "one behind the other", "of one place"])
+def test_steps_grow_with_the_number_of_chunks_inside_earlier_ones(inside: str) -> None:
+    def steps(count: int) -> int:
+        source = "".join(f"Bees of hive {at:06} sleep at night. " for at in range(count))
+        size = len(source) // count
+        long = make_chunk("d", 0, source, 0)
+        starts = {
+            "all at the beginning": [at // 10 for at in range(count)],
+            "one behind the other": [size * at for at in range(count)],
+            "of one place": [0] * count,
+        }[inside]
+        short = [make_chunk("d", 1 + at, source[low : low + size], low) for at, low in enumerate(starts)]
+        run = run_of(long, *short)
+        made = cutter(8)
+        return count_lines(lambda: made.units([run]), units)
+
+    assert steps(800) < 5 * steps(200)

@@ -3,6 +3,7 @@
     PYTHONPATH=tests python -m mutants.run                      all of them
     PYTHONPATH=tests python -m mutants.run --sample 5 --seed 7  some of them
     PYTHONPATH=tests python -m mutants.run --only rollback      those whose name holds a word
+    PYTHONPATH=tests python -m mutants.run --findings           those that bring back a finding of docs/promises.md
 
 Exits with 1 if a bug survives, or if a test fails without one. The fuzzer has bugs of its own, see `fuzz/mutants.py`.
 """
@@ -40,6 +41,7 @@ class Bug:
     old : a text that stands there once
     new : what takes its place
     test : the test that must fail, as pytest names it
+    finding : of the hostile test that it brings back; none for most
     """
 
     name: str
@@ -47,6 +49,7 @@ class Bug:
     old: str
     new: str
     test: str
+    finding: str = ""
 
 
 def read_bugs(path: Path = BUGS) -> list[Bug]:
@@ -71,7 +74,8 @@ def planted(bug: Bug, folder: Path) -> Iterator[None]:
 def run_tests(folder: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run tests of a copy of the checkout on the code of that copy."""
     # -B: Python takes a compiled file of the same second and size for that of a changed text
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += ["-m", "", *tests]  # also those that are marked for other environments, as they are named
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -87,7 +91,7 @@ def try_bugs(bugs: Sequence[Bug], folder: Path) -> list[Bug]:
         with planted(bug, folder):
             done = run_tests(folder, [bug.test])
         outcome = OUTCOMES.get(done.returncode, f"ERROR {done.returncode}")
-        print(f"  {outcome:<8}  {bug.name}  ({bug.test})", flush=True)
+        print(f"  {outcome:<8}  {bug.finding:<3}  {bug.name}  ({bug.test})", flush=True)
         if outcome != "caught":
             print(done.stdout[-1500:] + done.stderr[-1500:])
             missed.append(bug)
@@ -99,9 +103,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, help="plant so many, drawn at random")
     parser.add_argument("--seed", default="0", help="of the draw: any text")
+    parser.add_argument("--findings", action="store_true", help="plant those that bring back a finding")
     parser.add_argument("--only", default="", metavar="WORD", help="plant those whose name holds this")
     said = parser.parse_args()
-    bugs = [bug for bug in read_bugs() if said.only in bug.name]
+    bugs = [bug for bug in read_bugs() if said.only in bug.name and (bug.finding or not said.findings)]
     if said.sample is not None and said.sample < len(bugs):
         print(f"{said.sample} of {len(bugs)} bugs, drawn with --sample {said.sample} --seed {said.seed}:")
         bugs = random.Random(said.seed).sample(bugs, said.sample)

@@ -53,6 +53,22 @@ def test_unchanged_documents_are_skipped_before_they_are_cut(store: SQLiteStore,
     assert (first.chunker.cut, again.chunker.cut) == (3, 0)  # type: ignore[attr-defined]
 
 
+def test_documents_that_move_to_another_scope_are_counted(store: SQLiteStore, folder: Path) -> None:
+    assert not indexer(store).index([folder], scope="acme").moved
+    (folder / "b.txt").write_text("Another text. In two sentences.")
+    report = indexer(store).index([folder], scope="other")
+    assert (report.updated, report.moved) == (3, {("acme", "other"): 3})
+    assert {info.scope for info in store.documents()} == {"other"}
+    assert indexer(store).index([folder / "b.txt"]).moved == {("other", None): 1}
+    assert not indexer(store).index([folder / "b.txt"]).moved
+    # lines may name their own
+    lines = folder / "lines.jsonl"
+    for scopes, moved in [("xy", {}), ("xz", {("y", "z"): 1}), ("zx", {("x", "z"): 1, ("z", "x"): 1})]:
+        said = [{"id": str(at), "text": f"Line {at}.", "scope": scope} for at, scope in enumerate(scopes)]
+        lines.write_text("".join(json.dumps(line) + "\n" for line in said))
+        assert indexer(store).index([lines]).moved == moved
+
+
 def test_another_chunker_encoder_or_tokenizer_cuts_again(store: SQLiteStore, folder: Path) -> None:
     indexer(store).index([folder])
     other = Indexer(store, SentenceChunker(2, 0), EstimateTokenizer())

@@ -39,16 +39,20 @@ def nearest(store: SQLiteStore, chunks: Sequence[Chunk]) -> list[ChunkKey]:
     Sums of float32 depend in their last digits on where in the file a vector lies: chunks whose scores are within
     rounding of each other may change places, so that the order of the hits is checked here, and not returned.
     """
-    hits = store.search_vector([1.0] * 16, 1000, SCOPES)
+    hits = store.search_vector(_ones(store), 1000, SCOPES)
     scores = {chunk.key: _score(chunk) for chunk in chunks}
     assert all(abs(hit.similarity_score - scores[hit.key]) < ROUNDING for hit in hits)
     assert_nearest_first([scores[hit.key] for hit in hits])
     return sorted(hit.key for hit in hits)
 
 
+def _ones(store: SQLiteStore) -> list[float]:
+    return [1.0] * (store.info().vector_dimension or 0)
+
+
 def _score(chunk: Chunk) -> float:
     vector = np.asarray(chunk.embedding, dtype=np.float64)
-    return float(vector.sum() / (4.0 * np.linalg.norm(vector)))
+    return float(vector.sum() / (np.sqrt(len(vector)) * np.linalg.norm(vector)))
 
 
 def assert_nearest_first(scores: Sequence[float]) -> None:
@@ -71,7 +75,7 @@ def assert_documents_are_whole(store: SQLiteStore) -> None:
         assert len(found) == info.chunk_count
     if store.vector_model is not None:
         # so few lists are all read, and the approximate index finds everything
-        near, exact = (store.search_vector([1.0] * 16, 1000, SCOPES, exact=said) for said in (False, True))
+        near, exact = (store.search_vector(_ones(store), 1000, SCOPES, exact=said) for said in (False, True))
         assert [hit.key for hit in near] == [hit.key for hit in exact]
 
 

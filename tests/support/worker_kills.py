@@ -19,7 +19,7 @@ _MARKS = {
 
 def find_workers(engine: str, root: int | None = None) -> list[int]:
     """Return the processes below `root`, by default this one, that work for a batch; on Linux."""
-    below = _descendants(os.getpid() if root is None else root)
+    below = find_below(os.getpid() if root is None else root)
     found = [pid for pid in below if any(mark in _command(pid) for mark in _MARKS[engine])]
     if engine == "spark":  # the daemon itself forks the workers
         return [pid for pid in found if any(mark in _command(_parent(pid)) for mark in _MARKS[engine])]
@@ -53,7 +53,8 @@ def killing(engine: str, every_s: float, most: int | None = None, root: int | No
         thread.join()
 
 
-def _descendants(root: int) -> list[int]:
+def find_below(root: int) -> list[int]:
+    """Return all processes that a process started, and those that these did."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -58,6 +58,10 @@ class ListFileError(VectorFileError):
     """The file of lists cannot be read or written."""
 
 
+class NewerListFileError(ListFileError):
+    """The file of lists is of a format that a later version writes."""
+
+
 class MissingListFileError(ListFileError, MissingVectorFileError):
     """There is no file of this number: it was lost, or another process has just written the next one."""
 
@@ -300,7 +304,7 @@ def map_lists(path: Path, space: ListSpace) -> Lists:
     Raises
     ------
     ListFileError
-        If it is missing, damaged or of another database. What is in lists is checked as it is read.
+        If it is missing, damaged, of a newer format or of another database. What is in lists is checked as it is read.
     """
     try:
         with open_regular(path) as file:
@@ -310,6 +314,12 @@ def map_lists(path: Path, space: ListSpace) -> Lists:
         raise MissingListFileError(f"{path} is missing, the approximate index of the vectors: {_WAY_OUT}") from error
     except OSError as error:
         raise ListFileError(f"{path} cannot be read ({error.strerror}): make it readable, or {_WAY_OUT}") from error
+    magic = header[: len(_MAGIC)]
+    if magic != _MAGIC and magic[:6] == _MAGIC[:6]:
+        raise NewerListFileError(
+            f"{path} was written by a newer RetriVex: upgrade retrivex-rag; index_vectors(0) goes without the "
+            "approximate index, and searches exactly"
+        )
     expected = (_MAGIC, bytes.fromhex(space.identity), space.dimension, space.lists, space.entries)
     wrong = len(header) < HEADER_BYTES or _HEADER.unpack(header[: _HEADER.size]) != expected
     if wrong or size != _size(space.lists, space.entries, space.dimension):

@@ -69,6 +69,7 @@ from retrivex.stores.sqlite.list_file import (
     Lists,
     ListSpace,
     ListWriter,
+    NewerListFileError,
     list_files,
     list_parts,
     list_path,
@@ -652,15 +653,15 @@ class SQLiteStore:
         return list_space(connection, space), space
 
     def _should_list(self, listed: ListSpace | None, space: VectorSpace | None, from_vectors: int) -> bool:
-        """Whether the approximate index is to be written, also because its file is missing or damaged."""
-        if needs_lists(listed, space, from_vectors):
-            return True
+        """Whether the approximate index is to be written, also because its file is missing or damaged, not newer."""
         try:
             if listed is not None:
                 self._lists.lists(listed)
+        except NewerListFileError:
+            raise
         except ListFileError:
             return True
-        return False
+        return needs_lists(listed, space, from_vectors)
 
     def _tidy_up(self, connection: sqlite3.Connection) -> None:
         """Remove files of vectors that belong to no committed state; the caller holds the write lock."""

@@ -87,13 +87,14 @@ def rank_vectors(
         places = _listed(connection, space, rows, (listed, lists), query, k, restriction, values)
     if places is None and restriction:
         places = _allowed(connection, space, restriction, values)
+    exact = query.astype(np.float64)
     if places is not None:
-        best, scores = nearest(_cosines(rows, query, places), k)
+        best, scores = nearest(_cosines(rows, query, places), k, lambda at: rows[places[at]].astype(np.float64) @ exact)
         best = places[best]
     else:
         cosines = rows @ query
         cosines[read_gaps(connection, space)] = -np.inf
-        best, scores = nearest(cosines, k)
+        best, scores = nearest(cosines, k, lambda at: rows[at].astype(np.float64) @ exact)
     chunks = chunks_at(connection, best.tolist())
     if len(chunks) < len(best):
         raise DamagedRowError("vectors belong to no chunk")

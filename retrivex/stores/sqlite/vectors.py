@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -46,7 +48,9 @@ def unit_rows(vectors: ArrayLike, *, what: str) -> Floats:
     return unit
 
 
-def nearest(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+def nearest(
+    scores: Floats, k: int, cosines: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None
+) -> tuple[NDArray[np.int64], Floats]:
     """Return places and scores of the `k` highest, plus all that tie with the last of them, in the order of places.
 
     Scores are rounded to six decimals, what float32 sums are good for: equal texts then tie, wherever they lie.
@@ -55,6 +59,8 @@ def nearest(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     ----------
     scores : shape (n,), cosines; -inf for what must not be found
     k : at least 1
+    cosines : gives those of places in float64. How a sum of float32 is rounded depends on how many rows are multiplied
+        at once; with these, a vector has one score in whatever company it is compared
 
     Examples
     --------
@@ -62,8 +68,8 @@ def nearest(scores: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
     >>> places.tolist(), scores.round(2).tolist()
     ([1, 2, 3], [0.8999999761581421, 0.5, 0.5])
     """
-    places = np.flatnonzero(scores >= _highest(scores, k) - _ROUNDING)
-    found: Floats = np.round(scores[places], 6)
+    places = np.flatnonzero(scores >= max(_highest(scores, k), -_LOWEST) - _ROUNDING)
+    found: Floats = np.round(scores[places] if cosines is None else cosines(places), 6).astype(np.float32)
     tied = found >= max(_highest(found, k), -_LOWEST)
     return places[tied], found[tied]
 

@@ -15,7 +15,7 @@ import pytest
 from support.batch_world import CONFIG, make_chunks, make_job
 
 from benchmarks.report import batch_tables
-from benchmarks.speed.batch_checks import as_loop, compare, sample
+from benchmarks.speed.batch_checks import as_loop, begins_like, compare, sample
 from benchmarks.speed.batch_rules import COMPARED, MOST_GROWTH, check_flat, check_results, growth, thin
 from retrivex import Document, SpanComposer
 from retrivex.batch import StoreAddress, local
@@ -45,6 +45,18 @@ def compared(folder: Path, rows: int = COMPARED) -> bool:
 
 def test_rows_of_all_parts_of_2000_requests_are_what_a_loop_gives(done: Path) -> None:
     assert compared(done)
+
+
+def test_a_folder_begins_like_another_one_with_all_parts_that_it_should_have(done: Path, tmp_path: Path) -> None:
+    assert not begins_like(tmp_path, done / "out", 3)
+    for number in range(3):
+        assert not begins_like(tmp_path, done / "out", 3)  # so many are not all
+        name = f"part-{number:05}.parquet"
+        (tmp_path / name).write_bytes((done / "out" / name).read_bytes())
+    assert begins_like(tmp_path, done / "out", 3)
+    assert not begins_like(tmp_path, done / "out", 2)
+    (tmp_path / "part-00001.parquet").write_bytes(b"others")
+    assert not begins_like(tmp_path, done / "out", 3)
 
 
 @pytest.mark.parametrize("number", [0, 7, PARTS - 1])

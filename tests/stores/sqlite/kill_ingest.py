@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from support.early_files import with_vectors_inside
 
 from retrivex.model.chunk import Chunk, ChunkMetadata
@@ -44,13 +45,18 @@ def documents(version: int) -> Iterator[tuple[Document, list[Chunk]]]:
         yield Document(doc_id, "".join(texts)), chunks
 
 
+def vectors_of(document: Document, count: int, dimension: int = DIMENSION) -> NDArray[np.float64]:
+    """Return the vectors of a document's chunks, the same for the same text."""
+    return np.random.default_rng(len(document.text)).standard_normal((count, dimension))
+
+
 def ingest(path: Path, version: int) -> None:
     """Bring the store to `version`: every second version in batches; vectors are compacted and listed often."""
     vector_runs.MIN_GAPS = 20
     with SQLiteStore(path) as store, store.batch(40) if version % 2 else nullcontext():
         kept = []
         for document, chunks in documents(version):
-            vectors = np.random.default_rng(len(document.text)).standard_normal((len(chunks), DIMENSION))
+            vectors = vectors_of(document, len(chunks))
             store.put(document, chunks, {f"{document.doc_id}#all": document.text}, vectors, encoder="random")
             kept.append(document.doc_id)
             if len(kept) % 6 == 0:

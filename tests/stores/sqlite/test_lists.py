@@ -422,6 +422,15 @@ def test_whatever_happens_it_is_in_step_with_the_vectors(
             assert len(list_files(folder / "store.db")) <= 1
 
 
+def test_a_vector_has_one_score_in_whatever_company_it_is_compared(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        put(store, "d0", 9, seed=10)  # the cosine of the nearest is next to where rounding turns
+        store.index_vectors(1)
+        assert {found(store, k=k, exact=exact)[0] for k in (1, 2, 9, 20) for exact in (False, True)} == {
+            (("d0", 1), np.float32(0.982281).item())
+        }
+
+
 # -- damage
 
 
@@ -480,6 +489,28 @@ def test_a_damaged_file_is_one_clear_error_and_is_made_anew(
         put(store, "e", 1)
         assert store.index_vectors(100)
         assert store.check() == []
+        assert found(store) == found(store, exact=True)
+
+
+def test_a_file_of_a_newer_format_is_refused_by_name_and_is_not_made_anew(path: Path) -> None:
+    with SQLiteStore(path) as store:
+        fill(store)
+        store.index_vectors(100)
+        expected = found(store, exact=True)
+    [lists] = list_files(path)
+    lists.write_bytes(b"RVXIVF02" + lists.read_bytes()[8:])
+    before = lists.read_bytes()
+    with SQLiteStore(path) as store:
+        put(store, "more", 100)
+        for ask in (lambda: found(store), lambda: store.index_vectors(100)):
+            with pytest.raises(
+                StoreError, match=r"lists-1 was written by a newer RetriVex: upgrade .*vectors\(0\) goes"
+            ):
+                ask()
+        assert lists.read_bytes() == before
+        assert any("newer RetriVex" in problem for problem in store.check())
+        assert found(store, exact=True)[0] == expected[0]
+        store.index_vectors(0)
         assert found(store) == found(store, exact=True)
 
 
