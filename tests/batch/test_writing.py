@@ -117,6 +117,7 @@ class Dying:
 
     batch_limit = 2
     target: str = "a store that dies"
+    notes = ()
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         self.asked.append([doc_id for doc_id, _ in keys])
