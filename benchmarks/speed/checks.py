@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.speed import against, against_worker
 from benchmarks.speed.latency import machine
 from retrivex import Chunk, ChunkMetadata, RetrivexError, SeedHit, Span, SpanComposer
-from retrivex.composer import call, fetch, pinned
+from retrivex.composer import call, pinned
 from retrivex.expansion import seeds
 from retrivex.merging import cuts, exclusions, parents, stored_cuts
 from retrivex.model.document import Document
@@ -110,8 +110,7 @@ CHECKS = (
     Check("chunks of a store: are chunks", access, "_check_answer", list),
     Check("ends of rows: a set", access.StoreAccess, "_row_ends", lambda a: getattr(a.store, "row_ends", frozenset())),
     Check("parents: asked for, scope", access.StoreAccess, "_parents", lambda _, __, g: access.ParentReply(g, None, 1)),
-    Check("parents that are chunks: hold nothing hidden", fetch, "may_hold_hidden", lambda *_: False),
-    Check("parents that are texts: told by chunks that may be seen", parents, "_find_uncovered", lambda *_: ""),
+    Check("parents: told by chunks that may be seen", parents, "_find_uncovered", lambda *_: ""),
     Check("pinned spans: counted anew", pinned, "pinned_span", _believe_pinned),
     Check("pinned spans: shown once", exclusions.Exclusions, "left_of", lambda _, span: [(0, len(span.text))]),
     Check("hits: are hits", seeds, "as_hit_lists", lambda hits: [list(hits)]),

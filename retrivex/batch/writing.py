@@ -240,9 +240,9 @@ class _SQLiteWriter:
 class _CollectionWriter:
     def __init__(self, collection: Collection, target: str, counts: bool) -> None:
         self._collection = collection
+        self.target = target
         self._retrying = RetryingCollection(collection)
         self._counts = counts
-        self.target = target
         self.notes: list[str] = []
         self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)
 

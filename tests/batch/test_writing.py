@@ -116,8 +116,8 @@ class Dying:
         self.put_in.append(documents[0].document.doc_id)
 
     batch_limit = 2
-    notes = ()
     target: str = "a store that dies"
+    notes = ()
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         self.asked.append([doc_id for doc_id, _ in keys])
