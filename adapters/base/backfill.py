@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -99,7 +100,9 @@ def backfill(
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
     if tokenizer is not None and not write:
         raise StoreError("counts are kept in the collection only: backfill with write=True (--write), or without them")
-    path = None if tokenizer is None else _path_of_counts(collection)
+    path = None
+    if tokenizer is not None:
+        path = RetryingCollection(collection).run(partial(path_of_counts, collection, _ANOTHER_FIELD))
     _same_collection(collection, places, origin)
     _scan(collection, places, batch, report)
     made = _number(places, by_order, report)
@@ -283,13 +286,28 @@ def _id(passage: Passage) -> str:
 # ---- counting
 
 
-def _path_of_counts(collection: Collection) -> str:
-    """Return where counts are written, if nothing else is read from there."""
+_ANOTHER_FIELD = "name another one with --field counts=OTHER, or fields=FieldMap(counts=...)"
+
+
+def path_of_counts(collection: Collection, way_out: str) -> str:
+    """Return where counts are written.
+
+    Parameters
+    ----------
+    collection : that is to keep them
+    way_out : end of the message
+
+    Raises
+    ------
+    ConfigError
+        If something else is read from there.
+    StoreError
+        If it cannot be written to.
+    """
     names = collection.fields
     path = names.path("counts")
     if path is None:
         raise StoreError(f"{collection.name} has no field for counts: name one with fields=FieldMap(counts=...)")
-    way_out = "name another one with --field counts=OTHER, or fields=FieldMap(counts=...)"
     for known in fields(names):
         for other in () if known.name in ("counts", "root") else names.paths(known.name):
             if f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}."):
@@ -380,7 +398,7 @@ def _not_ours(passage: Passage, collection: Collection, name: str, value: Any) -
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
     return StoreError(
         f"{collection.name}: record {passage.id!r} has {shown} in {name!r}, which is no count of ours and would be "
-        "overwritten; nothing was written. Name another field with --field counts=OTHER, or fields=FieldMap(counts=...)"
+        f"overwritten; nothing was written: {_ANOTHER_FIELD}"
     )
 
 
@@ -451,6 +469,7 @@ def _set_fields(
 ) -> int:
     """Set fields of records and remember which; written twice, after a kill, is as good as once."""
     table, columns, where, step = asked
+    retrying = RetryingCollection(collection)
     with places.transaction() as connection:
         (total,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()
     while True:
@@ -462,6 +481,7 @@ def _set_fields(
         report(step, done, total)
         if not rows:
             return int(done)
-        collection.write({row[1]: changes(row[2:]) for row in rows})
+        changed = {row[1]: changes(row[2:]) for row in rows}
+        retrying.run(partial(collection.write, changed))
         with places.transaction(write=True) as connection:
             connection.executemany(f"UPDATE {table} SET written = 1 WHERE seq = ?", [(row[0],) for row in rows])

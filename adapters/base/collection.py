@@ -182,7 +182,13 @@ class Collection(ABC):
         """Return place and number of chunks in the document of a record; None where only the record itself says it."""
         return None
 
-    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+    def put(
+        self,
+        doc_ids: Sequence[str],
+        chunks: Sequence[Chunk],
+        vectors: NDArray[np.float32],
+        counts: Sequence[str] | None = None,
+    ) -> None:
         """Write whole documents in place of what the collection has of them; it is made where it is missing.
 
         Ids are made of document and number (`uuid5_id`), so that writing the same again changes nothing.
@@ -192,6 +198,7 @@ class Collection(ABC):
         doc_ids : the documents, those without a chunk among them
         chunks : all of their chunks
         vectors : shape (n, d), one for each chunk
+        counts : what `StoredCount.to_field` makes of each chunk, where the collection can keep it; None: no counts
         """
         raise StoreError(
             f"{self.name} is not filled from here: write the chunks with its own client, or take another store"

@@ -67,7 +67,8 @@ class FieldMap:
     prefix : see `retrivex.ChunkMetadata`
     links : the same, as a list of [document, chunk number], or such a list as text in JSON
     before, after : ids of its neighbours
-    counts : tokens of the piece and where it may be cut, as `retrivex backfill --counts` writes them
+    counts : tokens of the piece and where it may be cut, as `retrivex backfill --counts` and
+        `retrivex batch index` write them
     root : the mapping in a record under which all of them but `text` and `embedding` lie; None where the record is flat
     """
 
@@ -122,8 +123,13 @@ class FieldMap:
             return names
         return tuple(f"{self.root}.{one}" for one in names)
 
-    def payload(self, chunk: Chunk) -> dict[str, Any]:
+    def payload(self, chunk: Chunk, counts: str | None = None) -> dict[str, Any]:
         """Return the record that a chunk would be kept as, without its vector; what is None is left out.
+
+        Parameters
+        ----------
+        chunk : to keep
+        counts : as `StoredCount.to_field` makes them; metadata of the chunk's own in their place stay
 
         Examples
         --------
@@ -140,6 +146,8 @@ class FieldMap:
         inner |= {
             getattr(self, name)[0]: value for name, value in values.items() if value is not None and getattr(self, name)
         }
+        if counts is not None:
+            inner.setdefault(self.counts[0], counts)
         return {self.text[0]: chunk.text, **(inner if self.root is None else {self.root: inner})}
 
     def inside(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.errors import RetrivexError, StoreError, StoreTimeoutError
 from retrivex.timeouts import Backoff, aretry, in_thread, retry
 
 from .collection import Collection, Records, Request, check_collection
+
+T = TypeVar("T")
 
 _BACKOFF = Backoff(0.1, longest_s=5.0, jitter=0.5)
 
@@ -41,7 +45,11 @@ class RetryingCollection:
             raise StoreError(
                 f"{self.collection.name} has only an async client: await afetch or aretrieve, or pass a sync client too"
             )
-        return retry(lambda: self.collection.ask(request), self._pause)
+        return self.run(lambda: self.collection.ask(request))
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return what a call returns that uses the collection, such as to write: done twice, it is as good as once."""
+        return retry(call, self._pause)
 
     async def aask(self, request: Request) -> Records:
         """Return the answer without blocking the event loop: a sync client is asked in a thread."""
@@ -51,7 +59,7 @@ class RetryingCollection:
 
     def _pause(self, error: Exception, attempt: int) -> float:
         """Return the seconds to wait before the next attempt; raise where there is no use in one."""
-        if isinstance(error, StoreError):
+        if isinstance(error, RetrivexError):
             raise error
         what = self.collection.failure(error)
         shown = f"{type(error).__name__}: {error}"

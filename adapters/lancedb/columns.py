@@ -219,11 +219,15 @@ def merge_fields(
     for paths, rows in alike.items():
         types = {path: _type(name, path, rows.values(), columns, table.schema) for path in paths}
         merged = {path: _array(name, path, [values[path] for values in rows.values()], types[path]) for path in paths}
-        new = [pa.field(path, types[path]) for path in paths if path not in table.schema.names]
-        if new:
-            table.add_columns(pa.schema(new))
+        add_columns(table, [pa.field(path, types[path]) for path in paths if path not in table.schema.names])
         merged[ids.path[0]] = pa.array(list(rows)).cast(ids.type)
         table.merge_insert(ids.path[0]).when_matched_update_all().execute(pa.table(merged))
+
+
+def add_columns(table: Any, new: Sequence[pa.Field]) -> None:
+    """Add columns without values, in one commit; none where there is nothing to add."""
+    if new:
+        table.add_columns(pa.schema(new))
 
 
 def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Columns, schema: pa.Schema) -> pa.DataType:
@@ -271,7 +275,12 @@ _TYPES = {
 
 
 def rows_of_chunks(
-    id_field: str, ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32], fields: FieldMap
+    id_field: str,
+    ids: Sequence[str],
+    chunks: Sequence[Chunk],
+    vectors: NDArray[np.float32],
+    fields: FieldMap,
+    counts: Sequence[str] | None = None,
 ) -> pa.Table:
     """Return chunks as the rows of a table: every field has a column, and metadata of their own are JSON in one.
 
@@ -281,6 +290,7 @@ def rows_of_chunks(
     ids, chunks : in the same order
     vectors : shape (n, d)
     fields : names of the columns; the first of each
+    counts : in the same order; None: without their column
     """
     payloads = [fields.payload(_without_own(chunk)) for chunk in chunks]
     columns = {id_field: pa.array(list(ids), pa.string())}
@@ -290,6 +300,8 @@ def rows_of_chunks(
         columns[column] = pa.array([payload.get(column) for payload in payloads], kind)
     own = [chunk.metadata.custom_metadata for chunk in chunks]
     columns["metadata"] = pa.array([json.dumps(with_lists(one)) if one else None for one in own], pa.string())
+    if counts is not None:
+        columns[fields.counts[0]] = pa.array(list(counts), pa.string())
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
     columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1] or 1)
     return pa.table(columns)

@@ -28,7 +28,7 @@ from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError, install_hint
 from retrivex.model.chunk import Chunk
 
-from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
+from .columns import Column, Columns, add_columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 try:
     import lancedb
@@ -327,8 +327,16 @@ class LanceDBCollection(Collection):
         command = f"table.create_scalar_index({'.'.join(column.path)!r})"
         return f"{self.name} has {rows} rows, all of which are read for neighbours: {command}"
 
-    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+    def put(
+        self,
+        doc_ids: Sequence[str],
+        chunks: Sequence[Chunk],
+        vectors: NDArray[np.float32],
+        counts: Sequence[str] | None = None,
+    ) -> None:
         """Write whole documents in place of what the table has of them, in one commit; it is made where it is missing.
+
+        A table that was filled without counts gets their column, in a commit of its own.
 
         Raises
         ------
@@ -337,7 +345,7 @@ class LanceDBCollection(Collection):
         """
         assert self._sync is not None
         ids = [uuid5_id(*chunk.key) for chunk in chunks]
-        rows = rows_of_chunks(self._id_field, ids, chunks, vectors, self.fields)
+        rows = rows_of_chunks(self._id_field, ids, chunks, vectors, self.fields, counts)
         try:
             table = self._sync.open_table(self._table)
         except ValueError:  # there is none of that name
@@ -345,7 +353,8 @@ class LanceDBCollection(Collection):
                 self._sync.create_table(self._table, rows)
             return
         known = read_columns(table.schema, self.fields.root).find(self.fields, "doc_id")
-        unknown = [name for name in rows.schema.names if name not in table.schema.names]
+        new = [field for field in rows.schema if field.name not in table.schema.names]
+        unknown = [field.name for field in new if field.name not in self.fields.counts]
         if known is None or (chunks and unknown):
             raise StoreError(
                 f"{self.name} has no column {unknown[0] if unknown else 'doc_id'!r}: it was filled by somebody else; "
@@ -355,14 +364,19 @@ class LanceDBCollection(Collection):
         if not chunks:
             table.delete(of_documents)
             return
+        add_columns(table, new)
         merging = table.merge_insert(self._id_field).when_matched_update_all().when_not_matched_insert_all()
         merging.when_not_matched_by_source_delete(of_documents).execute(rows)
+        self._opened = self._aopened = None  # at the version before
 
     def refuses_text(self, path: str) -> str | None:
         """Say why a column cannot take texts of ours: it holds ids, or is of another type or in a struct."""
-        table, columns = self._open()
         if path == self._id_field:
             return "it holds the ids"
+        try:
+            table, columns = self._open()
+        except ValueError:
+            return None  # there is no table of that name: one that is made takes them, and whoever reads it is told
         if path not in table.schema.names:
             is_inner = path in columns.named or "." in path
             return "it is in a struct, where LanceDB cannot set it" if is_inner else None

@@ -264,13 +264,20 @@ class MilvusCollection(Collection):
         return f"params.add_index({column!r}, index_type='INVERTED', index_name={'by_' + name!r}, params={params!r})"
 
     def refuses_text(self, path: str) -> str | None:
-        """Say why a field cannot take texts of ours: it holds ids, or is of another type."""
-        if self._schema is None:
+        """Say why a field cannot take texts of ours: it is not there, holds ids, or is of another type."""
+        schema = self._schema
+        if schema is None:
             return None  # there is no sync client, as writing says
-        if path == self._schema.key:
+        if path == schema.key:
             return "it holds the ids"
-        kind = self._schema.types.get(path, "VARCHAR")
-        return None if kind == "VARCHAR" else f"it is a field of type {kind}"
+        if path in schema.types:
+            return None if schema.types[path] == "VARCHAR" else f"it is a field of type {schema.types[path]}"
+        if schema.name(path) is not None:
+            return None
+        kind = schema.types.get(path.split(".")[0])
+        return (
+            "there is no such field, and none can be added" if kind is None else f"it is inside a field of type {kind}"
+        )
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records; whole records are read, changed and upserted.

@@ -211,7 +211,13 @@ class PgvectorCollection(Collection):
         """Say the same: the table has been read by then."""
         return self.missing_index()
 
-    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+    def put(
+        self,
+        doc_ids: Sequence[str],
+        chunks: Sequence[Chunk],
+        vectors: NDArray[np.float32],
+        counts: Sequence[str] | None = None,
+    ) -> None:
         """Write whole documents in place of what the table has of them, in one transaction; the table has to exist.
 
         Raises
@@ -222,11 +228,11 @@ class PgvectorCollection(Collection):
         table = self._table or self._learn(self._client.rows(*self._make_learn_query()))
         rows = [
             {
-                **self.fields.payload(chunk),
+                **self.fields.payload(chunk, count),
                 self._id_name(table): uuid5_id(*chunk.key),
                 self._vector_name: str(vector.tolist()),
             }
-            for chunk, vector in zip(chunks, vectors, strict=True)
+            for chunk, vector, count in zip(chunks, vectors, counts or [None] * len(chunks), strict=True)
         ]
         statements = replacements(table, self.fields.path("doc_id") or "doc_id", doc_ids, rows)
 

@@ -329,7 +329,13 @@ class QdrantCollection(Collection):
             f"{self.name} is searched from end to end for neighbours, which takes seconds where it is large: {commands}"
         )
 
-    def put(self, doc_ids: Sequence[str], chunks: Sequence[Chunk], vectors: NDArray[np.float32]) -> None:
+    def put(
+        self,
+        doc_ids: Sequence[str],
+        chunks: Sequence[Chunk],
+        vectors: NDArray[np.float32],
+        counts: Sequence[str] | None = None,
+    ) -> None:
         """Write whole documents in place of what the collection has of them; it is made where it is missing.
 
         New points come before old ones go: a chunk that stays is there all the time.
@@ -347,8 +353,8 @@ class QdrantCollection(Collection):
                     client.create_payload_index(**self._where, field_name=names.paths(name)[0], field_schema=kind)
         ids = [uuid5_id(*chunk.key) for chunk in chunks]
         points = [
-            models.PointStruct(id=id, vector=vector.tolist(), payload=names.payload(chunk))
-            for id, chunk, vector in zip(ids, chunks, vectors, strict=True)
+            models.PointStruct(id=id, vector=vector.tolist(), payload=names.payload(chunk, count))
+            for id, chunk, vector, count in zip(ids, chunks, vectors, counts or [None] * len(ids), strict=True)
         ]
         for start in range(0, len(points), _POINTS_AT_ONCE):
             client.upsert(**self._where, points=points[start : start + _POINTS_AT_ONCE], wait=True)

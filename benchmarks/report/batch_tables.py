@@ -44,6 +44,7 @@ def batch() -> str:
     long = [_long(name, account) for name, account in result.get("long", {}).items()]
     if long:
         parts.append(table(["long run", "requests", "memory, MB: tenth 1 / 5 / 10", "flat", "same as a loop"], long))
+        parts.append(_compared(result["long"]))
         parts.append(
             f"Flat: the second half of a run takes at most {100 * MOST_GROWTH:.0f} % more memory than the end of its "
             "first half, tenth 5."
@@ -104,6 +105,17 @@ def _looped(account: dict[str, Any]) -> str:
         return said
     parts = account.get("compared_parts")
     return f"{said}, the first {COMPARED}" if parts is None else f"{said}, {COMPARED} of all {parts:,} parts"
+
+
+def _compared(long: dict[str, Any]) -> str:
+    equal = [f"`{name}`" for name, account in long.items() if account.get("same_bytes")]
+    said = (
+        "Same as a loop: so many requests of the run were composed once more, one by one with `compose`, and compared "
+        "as JSON; the others were not."
+    )
+    return (
+        f"{said} The parts of {' and '.join(equal)} are, byte for byte, the first ones of `local`." if equal else said
+    )
 
 
 def _killed(name: str, account: dict[str, Any]) -> list[str]:

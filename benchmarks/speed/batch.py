@@ -39,8 +39,8 @@ import pyarrow.parquet as pq
 from faults.kills import kill
 from support.worker_kills import killing
 
-from benchmarks.speed.batch_checks import as_loop, begins_like, compose_one, same
-from benchmarks.speed.batch_rules import COMPARED, check_flat, thin
+from benchmarks.speed.batch_checks import as_loop, begins_like, compare, compose_one, same
+from benchmarks.speed.batch_rules import check_flat, check_results, thin
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
 from retrivex import Document, RetrievalConfig, SpanComposer
 from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source
@@ -206,7 +206,9 @@ def run_engine(engine: str, requests: Path, rows_per_part: int, out: Path) -> tu
     """Run a job; return requests a second, and processor seconds of one."""
     watch = ProcessorWatch()
     run = import_module(f"retrivex.batch.{engine}").run
-    run(make_job(requests, out, rows_per_part), workers=WORKERS, on_part=watch)
+    made = run(make_job(requests, out, rows_per_part), workers=WORKERS, on_part=watch)
+    if made.failed:
+        raise SystemExit(f"{engine}: {made.failed} of {made.rows} requests failed: the column error says why")
     parts = [(path.stat().st_mtime, pq.read_metadata(path).num_rows) for path in out.glob("part-*")]
     return rate(parts), watch.of_a_part() / rows_per_part
 
@@ -340,6 +342,7 @@ def measure(folder: Path) -> None:
             folder / f"long-{engine}", folder / "long-local", FEW // 1_000
         )
     keep()
+    check_results(results)
 
 
 def _kill_jobs(name: str, count: int) -> dict[str, Any]:
@@ -375,12 +378,7 @@ def demo(folder: Path, count: int) -> None:
         per_second, _ = run_engine(engine, requests, max(100, min(1_000, count // 10)), out)
         seconds = time.perf_counter() - began
         print(f"{engine}: {count:,} requests in {seconds:.0f} s, {per_second:.0f} a second once begun", flush=True)
-    agree = [engine for engine in ENGINES if same(folder / f"demo-{engine}", folder / "demo-local")]
-    print(f"the same bytes: {', '.join(agree)}")
-    looped = as_loop(requests, folder / "demo-local", SpanComposer(CONFIG))
-    print(f"{min(count, COMPARED)} of all parts as compose in a loop gives them: {'yes' if looped else 'NO'}")
-    if len(agree) < len(ENGINES) or not looped:
-        raise SystemExit("the engines do not agree")
+    compare({engine: folder / f"demo-{engine}" for engine in ENGINES}, requests, SpanComposer(CONFIG))
 
 
 @contextmanager
@@ -389,6 +387,7 @@ def _path_of_workers() -> Iterator[None]:
     root = Path(__file__).parents[2]
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = f"{root}{os.pathsep}{root / 'tests'}"
+    os.environ.setdefault("RAY_ADDRESS", "local")  # no cluster that somebody left behind
     yield
     if before is not None:
         os.environ["PYTHONPATH"] = before

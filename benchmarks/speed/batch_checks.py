@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,25 @@ def same(out: Path, other: Path) -> bool:
     names = sorted(path.name for path in out.glob("part-*"))
     others = sorted(path.name for path in other.glob("part-*"))
     return names == others and all((out / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def compare(outs: Mapping[str, Path], requests: Path, composer: SpanComposer) -> None:
+    """Print whether engines gave the same bytes, and a sample of all parts what `compose` gives; else exit code 1.
+
+    Parameters
+    ----------
+    outs : output folders by engine
+    requests : file that all of them were given
+    composer : for the loop
+    """
+    first, *others = outs
+    agree = [first, *(engine for engine in others if same(outs[engine], outs[first]))]
+    print(f"the same bytes: {', '.join(agree)}")
+    looped = as_loop(requests, outs[first], composer)
+    count = min(pq.read_metadata(requests).num_rows, COMPARED)
+    print(f"{count} requests, of all parts, as compose in a loop gives them: {'yes' if looped else 'NO'}")
+    if len(agree) < len(outs) or not looped:
+        raise SystemExit("the engines do not agree, with one another or with the loop")
 
 
 def begins_like(out: Path, other: Path, parts: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 COMPARED = 500
 """Requests of a run that are compared with `compose` in a loop."""
@@ -57,3 +58,26 @@ def check_flat(engine: str, memory: Sequence[Mapping[str, float]]) -> None:
             f"{engine}: memory is not flat: it grows by {grown:.1%} in the second half, {MOST_GROWTH:.0%} is the most "
             "(a run that was stopped begins with empty caches: measure it in one go)"
         )
+
+
+def check_results(results: Mapping[str, Any]) -> None:
+    """End the benchmark with exit code 1 where engines do not give what a loop gives, or kills leave damage.
+
+    Parameters
+    ----------
+    results : of all that was measured, as `batch.json` has it
+    """
+    wrong = [
+        *(f"{engine}: {run['failed']} requests failed" for engine, run in results["long"].items() if run["failed"]),
+        *(f"{engine}: not as a loop" for engine, run in results["long"].items() if not run["as_loop"]),
+        *(
+            f"{engine}: not the bytes of local"
+            for engine, run in results["long"].items()
+            if not run.get("same_bytes", 1)
+        ),
+        *(f"{engine}: other bytes after kills" for engine, run in results["killed"].items() if not run["same_bytes"]),
+        *(f"killed jobs: {violation}" for violation in results["job_kills"]["violations"]),
+        *(f"killed engines: {violation}" for violation in results["pool_kills"]["violations"]),
+    ]
+    if wrong:
+        raise SystemExit("; ".join(wrong))

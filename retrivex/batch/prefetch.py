@@ -122,10 +122,6 @@ class BatchStore:
         for batch in split_windows(missing, limit) if missing else ():
             known.add(batch, self._ask(partial(self._fetch, batch, scope)))
 
-    def forget(self) -> None:
-        """Forget all chunks."""
-        self._known.clear()
-
     def chunks(self, scope: Scope) -> dict[ChunkKey, Chunk]:
         """Return what was loaded and `scope` may see, by key; of several texts the one that the composer takes."""
         allowed = allowed_scopes(scope)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from retrivex.adapters.base.backfill import path_of_counts
 from retrivex.adapters.base.collection import ByIds, Collection
 from retrivex.adapters.base.fields import uuid5_id
+from retrivex.adapters.base.retries import RetryingCollection
 from retrivex.batch.documents import prepared_of
 from retrivex.batch.folder import OutputFolder, part_name
 from retrivex.batch.job import OnPart
 from retrivex.batch.prefetch import MOST_AT_ONCE
 from retrivex.batch.stores import KEY_VARIABLE, SQLITE, StoreAddress
-from retrivex.errors import StoreError
+from retrivex.errors import ConfigError, StoreError
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.connection import store_path
 from retrivex.text.addresses import Confidential
-from retrivex.text.lines import describe_error
 
 _MOST_PROBLEMS = 1_000  # that are kept word by word
 _NOBODYS = "retrivex:is-this-store-written-to"  # the name of no document
@@ -45,6 +47,10 @@ class Writer(Protocol):
     def batch_limit(self) -> int:
         """Most chunks that `holds` takes."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the store has no place for, and why."""
+
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         """Whether the store has all of these chunks, which have these scopes; one request."""
 
@@ -61,6 +67,7 @@ class Written:
     documents, chunks, tokens : in all parts
     problems : name or file, and why it is not in the store; the first thousand
     failed : how many there are
+    notes : what the store has no place for, and why
     """
 
     documents: int = 0
@@ -68,6 +75,7 @@ class Written:
     tokens: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
     failed: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def refuse(self, name: str, reason: str) -> None:
         """Note a document that is not in the store."""
@@ -123,6 +131,7 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
         made.tokens += sum(chunk["tokens"] for row in kept for chunk in row["chunks"])
         if on_part is not None:
             on_part(number + 1, parts)
+    made.notes += writer.notes
     return made
 
 
@@ -143,8 +152,14 @@ def _is_held(writer: Writer, rows: Sequence[Mapping[str, Any]]) -> bool:
     return all(writer.holds(keys[at : at + limit], scopes) for at in range(0, len(keys), limit))
 
 
-def open_writer(address: StoreAddress) -> Writer:
+def open_writer(address: StoreAddress, *, counts: bool = True) -> Writer:
     """Open a store for writing; it is made where there is none.
+
+    Parameters
+    ----------
+    address : of the store
+    counts : keep in the records of a vector store what `retrivex backfill --counts` writes there, token counts and
+        where texts may be cut, if they have a place for it; the embedded store always keeps them
 
     Raises
     ------
@@ -155,7 +170,7 @@ def open_writer(address: StoreAddress) -> Writer:
     """
     if address.kind == SQLITE:
         return _SQLiteWriter(SQLiteStore(address.address), str(address))
-    return _CollectionWriter(_open_collection(address), str(address))
+    return _CollectionWriter(_open_collection(address), str(address), counts)
 
 
 def _open_collection(address: StoreAddress) -> Collection:
@@ -186,19 +201,18 @@ def check_writer(address: StoreAddress) -> None:
     collection = _open_collection(address)
     try:
         # nothing takes the place of what is there of a document that nobody has
-        collection.put([_NOBODYS], [], np.zeros((0, 0), np.float32))
-    except StoreError:
-        raise
-    except Exception as error:  # clients share no base class
+        nothing = partial(collection.put, [_NOBODYS], [], np.zeros((0, 0), np.float32))
+        RetryingCollection(collection).run(nothing)
+    except StoreError as error:
         place = Confidential(address.address, os.environ.get(KEY_VARIABLE))
-        said = place.hide(describe_error(error))
-        raise StoreError(f"{collection.name} at {place.address!r} cannot be written to: {said}") from error
+        raise StoreError(place.hide(str(error))) from error
     finally:
         collection.close()
 
 
 class _SQLiteWriter:
     batch_limit = MOST_AT_ONCE
+    notes: Sequence[str] = ()
 
     def __init__(self, store: SQLiteStore, target: str) -> None:
         self._store = store
@@ -221,9 +235,12 @@ class _SQLiteWriter:
 
 
 class _CollectionWriter:
-    def __init__(self, collection: Collection, target: str) -> None:
+    def __init__(self, collection: Collection, target: str, counts: bool) -> None:
         self._collection = collection
+        self._retrying = RetryingCollection(collection)
         self.target = target
+        self._counts = counts
+        self.notes: list[str] = []
         self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)
 
     def put(self, documents: Sequence[PreparedDocument]) -> None:
@@ -233,18 +250,41 @@ class _CollectionWriter:
             raise StoreError(f"{self._collection.name} keeps vectors: name a model with --embed")
         if documents:
             flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
-            self._collection.put([document.document.doc_id for document in documents], chunks, flat)
+            doc_ids = [document.document.doc_id for document in documents]
+            counts = self._fields_of(documents) if self._keeps_counts else None
+            self._retrying.run(partial(self._collection.put, doc_ids, chunks, flat, counts))
+
+    @cached_property
+    def _keeps_counts(self) -> bool:
+        keeps: bool = self._counts and self._retrying.run(self._ask_for_counts)
+        return keeps
+
+    def _ask_for_counts(self) -> bool:
+        try:
+            path_of_counts(self._collection, "chunks are written without them, and counted when they are composed")
+        except (ConfigError, StoreError) as error:  # counts save time, and nothing else depends on them
+            self.notes.append(str(error))
+            return False
+        return True
+
+    @staticmethod
+    def _fields_of(documents: Sequence[PreparedDocument]) -> list[str]:
+        return [count.to_field(document.tokenizer) for document in documents for count in document.token_counts]
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         ids = {uuid5_id(*key) for key in keys}
+        found: set[str] = self._retrying.run(partial(self._ask, ids, scopes))
+        return found >= ids
+
+    def _ask(self, ids: Set[str], scopes: frozenset[str | None]) -> set[str]:
+        """Return which of these ids there are."""
         try:
-            found = self._collection.ask(ByIds(tuple(ids), scopes)).records
+            return {record.id for record in self._collection.ask(ByIds(tuple(ids), scopes)).records}
         except Exception as error:
             # a collection that is gone refuses; whatever else refuses will refuse to be written to, in its own words
             if self._collection.failure(error) != "refused":
                 raise
-            return False
-        return {record.id for record in found} >= ids
+            return set()
 
     def close(self) -> None:
         self._collection.close()

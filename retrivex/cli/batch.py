@@ -196,13 +196,15 @@ def index(
         raise typer.BadParameter(str(error)) from error
     job = batches.Job(source, work, folder)
     made = _run(job, engine, workers, "cutting")
-    written = batches.Written() if place is None else _write(job, place)
+    # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
+    counts = tokenizer != "auto" or work.chunks.resources()[1].exact
+    written = batches.Written() if place is None else _write(job, place, counts=counts)
     _report_index(made, written, report, out, place, as_json=as_json)
 
 
-def _write(job: Job, place: StoreAddress) -> Written:
+def _write(job: Job, place: StoreAddress, *, counts: bool) -> Written:
     batches = import_module("retrivex.batch")
-    writer = batches.open_writer(place)
+    writer = batches.open_writer(place, counts=counts)
     try:
         with progress("writing") as bar:
             made: Written = batches.write_parts(
@@ -224,7 +226,8 @@ def _report_index(
         problems = [{"path": name, "reason": reason} for name, reason in written.problems]
         problems += [{"path": problem.path, "reason": problem.reason} for problem in report.problems]
         counts = {"documents": written.documents, "chunks": written.chunks, "tokens": written.tokens}
-        write_json({"out": str(out), **asdict(made), **counts, "failed": failed, "problems": problems})
+        known = {"failed": failed, "problems": problems, "notes": written.notes}
+        write_json({"out": str(out), **asdict(made), **counts, **known})
     else:
         write_text(_line(made, out))
         if place is not None:
@@ -233,6 +236,8 @@ def _report_index(
             )
         if report.passed_over:
             note(f"{describe_kinds(report.passed_over)} passed over")
+        for said in written.notes:
+            note(said)
         for name, reason in [*written.problems, *((one.path, one.reason) for one in report.problems)][:_MOST_LISTED]:
             note(f"{name}: {reason}")
     if failed:

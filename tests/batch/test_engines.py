@@ -43,6 +43,7 @@ OTHERS = ("ray", "spark")
 def _path_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     # what is sent to a worker names modules of the tests
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'tests'}")
+    monkeypatch.setenv("RAY_ADDRESS", "local")  # no cluster that somebody left behind
 
 
 def runner(engine: str) -> Callable[..., Any]:

@@ -18,6 +18,8 @@ from retrivex.batch import ComposeWork, Job, OutputFolder, parquet_source
 from retrivex.batch.folder import Done
 from retrivex.batch.job import Failed
 from retrivex.errors import BatchError
+from retrivex.tokens import get_tokenizer
+from retrivex.tokens import tokenizer as tokenizers
 
 WORK = ComposeWork(CONFIG, MadeStore)
 
@@ -113,21 +115,21 @@ def test_other_rows_of_the_same_size_with_the_same_bounds_are_another_job(
         assert len(missing) == 15
 
 
-def test_a_tokenizer_that_another_machine_has_at_hand_makes_another_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_requests(tmp_path / "requests.parquet", 3)
-
-    def begin() -> None:
-        work = ComposeWork(RetrievalConfig(token_budget=60))  # "auto"
-        source = parquet_source(tmp_path / "requests.parquet", work)
-        with Job(source, work, OutputFolder(tmp_path / "out")).open():
-            pass
-
-    begin()
-    monkeypatch.setattr("retrivex.batch.compose.SpanComposer.tokenizer_name", property(lambda _: "another"))
-    with pytest.raises(BatchError, match="differs in tokenizer"):
-        begin()
+def test_a_job_does_not_go_on_with_another_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    auto = RetrievalConfig(token_budget=60)
+    monkeypatch.setitem(tokenizers._named, "auto", (get_tokenizer("cl100k_base"), ()))
+    path = write_requests(tmp_path / "requests.parquet", 12)
+    for estimated in (False, True):
+        if estimated:  # as where the file of `auto` cannot be had
+            monkeypatch.setitem(tokenizers._named, "auto", (get_tokenizer("estimate"), ()))
+        work = ComposeWork(auto, MadeStore)
+        job = Job(parquet_source(path, work, 10), work, OutputFolder(tmp_path / "out"))
+        if estimated:
+            with pytest.raises(BatchError, match="of another job, which differs in tokenizer"):
+                job.open().__enter__()
+        else:
+            with job.open() as missing:
+                assert missing == [0, 1]
 
 
 def test_what_a_job_is_described_by_has_no_secret_and_all_options() -> None:

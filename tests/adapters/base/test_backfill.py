@@ -22,7 +22,7 @@ from support.strategies import tile
 from typer.testing import CliRunner
 
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
-from retrivex.adapters.base import opening
+from retrivex.adapters.base import opening, retries
 from retrivex.adapters.base.backfill import Backfilled, backfill
 from retrivex.adapters.base.collection import ByIds, Collection, Record
 from retrivex.adapters.base.fields import LAYOUTS, FieldMap
@@ -33,6 +33,7 @@ from retrivex.errors import ConfigError, StoreError, TokenizerError
 from retrivex.merging import stored_cuts
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
+from retrivex.timeouts import Backoff
 from retrivex.tokens import StoredCount, get_tokenizer, tokenizer
 from retrivex.tokens.cache import TokenCache
 
@@ -653,6 +654,27 @@ def test_a_run_that_was_stopped_while_writing_looks_again(tmp_path: Path) -> Non
     collection.records = filled
     assert with_counts(collection, tmp_path, batch=2).counted == 4
     assert counts_hold(collection)
+
+
+@pytest.mark.parametrize("fails", [1, 9])
+def test_a_store_that_is_down_while_it_is_written_to_is_asked_again(
+    fails: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "_BACKOFF", Backoff(0.0))
+    collection, _ = hive()
+    write, left = collection.write, [ConnectionError("gone")] * fails
+
+    def failing(changes: Any) -> None:
+        if left:
+            raise left.pop()
+        write(changes)
+
+    collection.write = failing  # type: ignore[method-assign]
+    if fails == 1:
+        assert with_counts(collection, tmp_path).counted == 12
+    else:
+        with pytest.raises(StoreError, match=r"memory 'test' is down, asked 3 times \(ConnectionError: gone\)"):
+            with_counts(collection, tmp_path)
 
 
 def test_cuts_by_other_rules_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,6 +148,47 @@ def test_columns_that_take_no_counts(lance: lancedb.DBConnection) -> None:
     assert collection.refuses_text("chunk_counts") is None
 
 
+_TEXT, _BYTES = pa.string(), pa.binary()
+_KINDS = [
+    (_TEXT, True),
+    (pa.large_string(), True),
+    (pa.dictionary(pa.int32(), _TEXT), True),
+    (_BYTES, False),
+    (pa.int64(), False),
+    (pa.list_(_TEXT), False),
+    (pa.struct([pa.field("inner", _TEXT)]), False),
+    (pa.dictionary(pa.int32(), _BYTES), False),
+]
+
+
+@pytest.mark.parametrize(("kind", "takes"), _KINDS)
+def test_a_column_takes_counts_if_it_can_hold_them(
+    kind: pa.DataType, takes: bool, lance: lancedb.DBConnection, tmp_path: Path
+) -> None:
+    schema = pa.schema([("id", _TEXT), ("text", _TEXT), ("doc_id", _TEXT), ("chunk_counts", kind)])
+    rows = {"id": ["a"], "text": ["Bees."], "doc_id": ["d"], "chunk_counts": [None]}
+    lance.create_table(NAME, pa.table(rows, schema=schema))
+    collection = LanceDBCollection(lance, NAME)
+    assert (collection.refuses_text("chunk_counts") is None) == takes
+    with Places(tmp_path / "p.db", create=True) as places:
+        if takes:
+            assert backfill(collection, places, write=True, tokenizer=get_tokenizer("estimate")).counted == 1
+        else:
+            with pytest.raises(StoreError, match="cannot keep counts in 'chunk_counts': it is a column of type"):
+                backfill(collection, places, write=True, tokenizer=get_tokenizer("estimate"))
+
+
+def test_a_name_that_steps_into_something_takes_no_counts(lance: lancedb.DBConnection) -> None:
+    lance.create_table(NAME, pa.table({"id": ["a"], "text": ["Bees."]}))
+    collection = LanceDBCollection(lance, NAME)
+    assert collection.refuses_text("more.counts") == "it is in a struct, where LanceDB cannot set it"
+    assert LanceDBCollection(lance, NAME, id_field="text").refuses_text("text") == "it holds the ids"
+
+
+def test_a_table_that_is_not_there_yet_takes_counts(lance: lancedb.DBConnection) -> None:
+    assert LanceDBCollection(lance, "not there").refuses_text("chunk_counts") is None
+
+
 def test_no_number_is_written_where_counts_cannot_be(lance: lancedb.DBConnection, tmp_path: Path) -> None:
     rows = pa.table({"id": ["a"], "text": ["Bees."], "doc_id": ["d"], "chunk_counts": pa.array([None], pa.int64())})
     lance.create_table(NAME, rows)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,8 @@ import pytest
 from support.batch_world import CONFIG, make_chunks, make_job
 
 from benchmarks.report import batch_tables
-from benchmarks.speed.batch_checks import as_loop, begins_like, sample
-from benchmarks.speed.batch_rules import COMPARED, MOST_GROWTH, check_flat, growth, thin
+from benchmarks.speed.batch_checks import as_loop, begins_like, compare, sample
+from benchmarks.speed.batch_rules import COMPARED, MOST_GROWTH, check_flat, check_results, growth, thin
 from retrivex import Document, SpanComposer
 from retrivex.batch import StoreAddress, local
 from retrivex.stores import SQLiteStore
@@ -69,6 +71,50 @@ def test_one_part_that_is_wrong_is_found_wherever_it_is(done: Path, number: int)
     assert not compared(done, 2 * PARTS)  # a part that is missing
     path.write_bytes(whole)
     assert compared(done, 2 * PARTS)
+
+
+def test_engines_that_do_not_agree_end_the_comparison(
+    done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requests, outs = done / "requests.parquet", {"local": done / "out", "ray": tmp_path / "ray"}
+    shutil.copytree(done / "out", outs["ray"])
+    compare(outs, requests, SpanComposer(CONFIG))
+    assert capsys.readouterr().out.splitlines() == [
+        "the same bytes: local, ray",
+        "500 requests, of all parts, as compose in a loop gives them: yes",
+    ]
+    with pytest.raises(SystemExit, match="the engines do not agree"):  # with the loop
+        compare(outs, requests, SpanComposer(CONFIG.model_copy(update={"token_budget": 20})))
+    part = outs["ray"] / "part-00003.parquet"
+    part.write_bytes((outs["ray"] / "part-00004.parquet").read_bytes())
+    with pytest.raises(SystemExit, match="the engines do not agree"):
+        compare(outs, requests, SpanComposer(CONFIG))
+    assert "the same bytes: local\n" in capsys.readouterr().out
+    part.unlink()
+    with pytest.raises(SystemExit, match="the engines do not agree"):
+        compare(outs, requests, SpanComposer(CONFIG))
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("long", "ray", "failed"), 3, "ray: 3 requests failed"),
+        (("long", "local", "as_loop"), False, "local: not as a loop"),
+        (("long", "spark", "same_bytes"), False, "spark: not the bytes of local"),
+        (("killed", "local", "same_bytes"), False, "local: other bytes after kills"),
+        (("job_kills", "violations"), ["kill 7: a part is lost"], "killed jobs: kill 7: a part is lost"),
+        (("pool_kills", "violations"), ["kill 7: a worker is left"], "killed engines: kill 7: a worker is left"),
+    ],
+)
+def test_results_that_are_wrong_end_the_benchmark(place: tuple[str, ...], value: Any, message: str) -> None:
+    check_results(COMMITTED)
+    results = copy.deepcopy(COMMITTED)
+    inner = results
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    with pytest.raises(SystemExit, match=message):
+        check_results(results)
 
 
 @pytest.mark.parametrize("sizes", [[1_000] * 200, [1_000] * 20, [100] * 20, [400, 1, 400, 300]])
@@ -129,3 +175,4 @@ def test_the_table_says_what_is_not_flat_and_which_rows_were_compared(
     said = batch_tables.batch()
     assert "| `ray` | 20,000 | 1,000 / 1,000 / 1,000 | yes, by 0.0 % | yes, the first 500 |" in said
     assert "| `spark` | 20,000 | 500 / 1,000 / 1,120 | NO, by 12.0 % | NO, 500 of all 20 parts |" in said
+    assert "; the others were not.\n" in said  # nothing of the bytes, as nothing is known
