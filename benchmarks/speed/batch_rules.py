@@ -77,6 +77,7 @@ def check_results(results: Mapping[str, Any]) -> None:
         ),
         *(f"{engine}: other bytes after kills" for engine, run in results["killed"].items() if not run["same_bytes"]),
         *(f"killed jobs: {violation}" for violation in results["job_kills"]["violations"]),
+        *(f"killed engines: {violation}" for violation in results["pool_kills"]["violations"]),
     ]
     if wrong:
         raise SystemExit("; ".join(wrong))

@@ -28,7 +28,6 @@ from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.connection import store_path
 from retrivex.text.addresses import Confidential
-from retrivex.text.lines import describe_error
 
 _MOST_PROBLEMS = 1_000  # that are kept word by word
 _NOBODYS = "retrivex:is-this-store-written-to"  # the name of no document
@@ -202,13 +201,11 @@ def check_writer(address: StoreAddress) -> None:
     collection = _open_collection(address)
     try:
         # nothing takes the place of what is there of a document that nobody has
-        collection.put([_NOBODYS], [], np.zeros((0, 0), np.float32))
-    except StoreError:
-        raise
-    except Exception as error:  # clients share no base class
+        nothing = partial(collection.put, [_NOBODYS], [], np.zeros((0, 0), np.float32))
+        RetryingCollection(collection).run(nothing)
+    except StoreError as error:
         place = Confidential(address.address, os.environ.get(KEY_VARIABLE))
-        said = place.hide(describe_error(error))
-        raise StoreError(f"{collection.name} at {place.address!r} cannot be written to: {said}") from error
+        raise StoreError(place.hide(str(error))) from error
     finally:
         collection.close()
 
@@ -242,6 +239,7 @@ class _CollectionWriter:
         self._collection = collection
         self.target = target
         self._retrying = RetryingCollection(collection)
+        self.target = target
         self._counts = counts
         self.notes: list[str] = []
         self.batch_limit = min(collection.batch_limit, MOST_AT_ONCE)

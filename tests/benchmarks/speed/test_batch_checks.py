@@ -103,6 +103,7 @@ def test_engines_that_do_not_agree_end_the_comparison(
         (("long", "spark", "same_bytes"), False, "spark: not the bytes of local"),
         (("killed", "local", "same_bytes"), False, "local: other bytes after kills"),
         (("job_kills", "violations"), ["kill 7: a part is lost"], "killed jobs: kill 7: a part is lost"),
+        (("pool_kills", "violations"), ["kill 7: a worker is left"], "killed engines: kill 7: a worker is left"),
     ],
 )
 def test_results_that_are_wrong_end_the_benchmark(place: tuple[str, ...], value: Any, message: str) -> None:
