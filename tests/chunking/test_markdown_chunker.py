@@ -4,7 +4,6 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from support.processor_time import growth
 
 from retrivex.chunking import MarkdownChunker
