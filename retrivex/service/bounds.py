@@ -37,7 +37,7 @@ class Bounds:
     listed : documents of one page of a list
     documents : of one uploaded file
     line_bytes : of one line of an uploaded file of JSON Lines
-    load : time and memory for reading an uploaded file
+    load : time and memory for reading and cutting an uploaded file
     """
 
     hits: int = 1_000
