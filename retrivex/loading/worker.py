@@ -44,15 +44,17 @@ def serve(answer: Callable[[dict[str, Any], bytes], dict[str, Any]]) -> None:
 
 
 def _answer(answer: Callable[[dict[str, Any], bytes], dict[str, Any]], job: dict[str, Any], raw: bytes) -> bytes:
+    # made before: where no memory is left, not even this can be, and Python 3.11 then tries without end
+    too_much = encode({"error": f"reading it needs more than {job['memory_bytes'] // 2**20:,} MiB of memory; split it"})
     _limit_memory(job["memory_bytes"])
     _limit_time(job["timeout_s"] + _GRACE_S)
     try:
         return encode(answer(job, raw))
     except LoadError as error:
         return encode({"error": str(error)})
-    except MemoryError:
-        needed = f"more than {job['memory_bytes'] // 2**20:,} MiB of memory"
-        return encode({"error": f"reading it needs {needed}; split it"})
+    except MemoryError as error:
+        error.__traceback__ = error.__context__ = None  # which hold all that was made
+        return too_much
     except Exception as error:  # noqa: BLE001 - what a file makes a reader raise must not cost the files after it
         said = f"{type(error).__name__}: {str(error)[:200]}"
         return encode({"error": f"it cannot be read ({said}); open it and save it anew"})

@@ -68,6 +68,13 @@ def read_and_cut(raw: bytes, name: str, tokenizer: Tokenizer, spec: str, bounds:
     LimitError
         If there are too many documents or chunks in it.
     """
+    try:
+        return _read_and_cut(raw, name, tokenizer, spec, bounds)
+    except LoadError as error:
+        raise LoadError(f"{name}: {error}") from error
+
+
+def _read_and_cut(raw: bytes, name: str, tokenizer: Tokenizer, spec: str, bounds: Bounds) -> list[Cut]:
     # where Python cannot be started anew, there is no other process
     if not is_available() or (len(raw) <= SMALL_BYTES and not is_complex(_suffix(name))):
         return list(_cut(raw, name, tokenizer, bounds))
@@ -104,7 +111,7 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
     parts = load_bytes_parts(raw, _suffix(name), name, None, max_line_bytes=bounds.line_bytes)
     for number, loaded in enumerate(parts, 1):
         if isinstance(loaded, LoadError):
-            raise LoadError(f"{name}: {loaded}")
+            raise loaded
         bounds.check_count("documents in a file", number, bounds.documents)
         made = cut_document(loaded.document, chunker, tokenizer)
         chunks += len(made.chunks)

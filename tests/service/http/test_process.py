@@ -21,6 +21,7 @@ from support.service_process import ServiceProcess
 from support.service_world import make_index
 
 from retrivex.service.keys import Keys
+from retrivex.stores import SQLiteStore
 
 pytestmark = pytest.mark.integration
 
@@ -57,6 +58,21 @@ def test_a_folder_is_indexed_and_served(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "docs") as service, _client(service.address) as client:
         assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
     assert "only this machine can reach the service" in service.log()
+
+
+def test_a_folder_is_indexed_as_the_file_of_settings_says(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "bees.md").write_text("# Bees\n\nA hive has one queen.", encoding="utf-8")
+    (tmp_path / "s.toml").write_text('db = "chosen.db"\nembed = "hashing-64"\n', encoding="utf-8")
+    with (
+        ServiceProcess(tmp_path, "docs", "--settings", "s.toml") as service,
+        _client(service.address) as client,
+    ):
+        assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
+    assert not (tmp_path / "retrivex.db").exists()
+    with SQLiteStore(tmp_path / "chosen.db", read_only=True) as store:
+        assert store.vector_model == "hashing-64"
 
 
 def test_workers_share_the_index_and_the_counts(tmp_path: Path) -> None:
