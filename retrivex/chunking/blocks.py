@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 from typing import Literal, TypeAlias
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from retrivex.model.document import Document
@@ -121,11 +122,11 @@ def path_of(outline: Sequence[Heading], start: int, end: int) -> tuple[str, ...]
     while 0 < following < len(outline) and outline[following - 1].bare and outline[following].start < end:
         following += 1
     path = outline[following - 1].path if following else ()
-    for heading in outline[following:]:
-        if heading.start >= end or not path:
-            break
-        shared = takewhile(lambda pair: pair[0] == pair[1], zip(path, heading.path, strict=False))
+    # by position: a slice would copy all later headings for each chunk
+    while path and following < len(outline) and outline[following].start < end:
+        shared = takewhile(lambda pair: pair[0] == pair[1], zip(path, outline[following].path, strict=False))
         path = tuple(title for title, _ in shared)
+        following += 1
     return path
 
 
@@ -182,10 +183,32 @@ def markdown_blocks(text: str) -> list[Block]:
     line_starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
     front = _FRONT_MATTER.match(text)
     skipped = front.end() if front else 0
-    nodes = _nodes(_BLOCK_PARSER.parse(text[skipped:]), bisect_right(line_starts, skipped) - 1)
+    nodes = _nodes(_parse_blocks(text[skipped:]), bisect_right(line_starts, skipped) - 1)
     if front or not nodes or nodes[0].line > 0:
         nodes.insert(0, _Node("paragraph", 0, 0))
     return _tile(text, line_starts, nodes, 0, len(text)) if text else []
+
+
+class _BlockTokens(list[Token]):
+    """Tokens as markdown-it finds them, without the insides of tables: eight for a row of four bytes, 1 kB each."""
+
+    _table = False
+
+    def append(self, token: Token) -> None:
+        if token.type == "table_close":
+            self._table = False
+        if not self._table:
+            super().append(token)
+        if token.type == "table_open":
+            self._table = True
+
+
+def _parse_blocks(text: str) -> _BlockTokens:
+    tokens = _BlockTokens()
+    state = StateCore(text, _BLOCK_PARSER, {})
+    state.tokens = tokens
+    _BLOCK_PARSER.core.process(state)
+    return tokens
 
 
 def _nodes(tokens: Iterable[Token], first_line: int) -> list[_Node]:

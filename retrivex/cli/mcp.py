@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, make_scope
-from retrivex.cli.serve import prepare_database, two_databases
+from retrivex.cli.serve import choose_database, index_folder, two_databases
 from retrivex.cli.terminal import dump_json, note, write_text
 from retrivex.config import RetrievalConfig
 from retrivex.errors import LoadError
@@ -79,7 +79,8 @@ def mcp(
     stdio = import_module("retrivex.service.mcp.stdio")  # which says how it is installed where it is not
     # standard output belongs to the protocol, from the first byte on
     with redirect_stdout(sys.stderr):
-        path = prepare_database(what, db, embed) or DEFAULT_DATABASE
+        path = choose_database(what, db) or DEFAULT_DATABASE
+        index_folder(what, path, embed)
         engine = _open(path, config, embed)
     note(f"serving {path} over standard input and output, for a program that speaks the Model Context Protocol")
     try:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from retrivex.cli.index import index
-from retrivex.cli.options import DEFAULT_DATABASE, Embed
+from retrivex.cli.options import Embed
 from retrivex.cli.terminal import note, write_text
 from retrivex.errors import LoadError
 
@@ -54,10 +54,11 @@ def serve(
         os.environ["RETRIVEX_SETTINGS"] = str(settings)
     server = import_module("retrivex.service.server")  # which says how it is installed where it is not
     import_module("retrivex.service.app")
-    path = prepare_database(what, db, embed)
+    path = choose_database(what, db)
     given: dict[str, Any] = {"db": path, "host": host, "port": port, "workers": workers, "keys": keys}
     of_service = import_module("retrivex.service.settings")
     made = of_service.read_settings(**given, config=config, embed=embed, read_only=read_only or None)
+    index_folder(what, made.db, made.embed)
     for name in of_service.find_unread():
         note(f"{of_service.PREFIX}{name} is no setting, and is not read: docs/service.md lists them")
     with server.bind(made) as door:
@@ -74,19 +75,21 @@ def serve(
         server.run_server(made, door, announce)
 
 
-def prepare_database(what: Path | None, db: Path | None, embed: str | None) -> Path | None:
-    """Return the database to serve; a folder is indexed into one first."""
-    if what is None:
+def choose_database(what: Path | None, db: Path | None) -> Path | None:
+    """Return the database that a command line names; None where it names none, or a folder alone."""
+    if what is None or what.is_dir():
         return db
-    if what.is_dir():
-        target = db or DEFAULT_DATABASE
-        index([what], target, embed=embed)
-        return target
     if not what.exists():
         raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
     if db is not None:
         raise two_databases(what, db)
     return what
+
+
+def index_folder(what: Path | None, database: Path, embed: str | None) -> None:
+    """Bring a database up to date with a folder, where that is what is served."""
+    if what is not None and what.is_dir():
+        index([what], database, embed=embed)
 
 
 def two_databases(what: Path, db: Path) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 from retrivex.errors import LoadError
 from retrivex.loading.html import load_html
-from retrivex.loading.jsonl import document_from_dict, parse_lines
+from retrivex.loading.jsonl import document_from_dict, parse_lines, parse_open
 from retrivex.loading.limits import Allowance, LoadLimits
 from retrivex.loading.markdown import load_markdown
 from retrivex.loading.report import Loaded
@@ -129,7 +130,7 @@ def load_parts(path: Path, doc_id: str, *, max_bytes: int, limits: LoadLimits = 
         yield error
 
 
-def _jsonl_document(record: Mapping[str, Any], source: str) -> Loaded:
+def _jsonl_document(record: Mapping[str, Any], source: str | None) -> Loaded:
     if "chunk_id" in record:
         raise LoadError("it is a chunk, not a document: read such a file with read_chunks")
     return Loaded(document_from_dict(record, source))
@@ -146,6 +147,32 @@ def load_bytes(raw: bytes, suffix: str, doc_id: str, source: str | None) -> Load
     loaded = _LOADERS.get(suffix, load_text)(raw, doc_id, source)
     Allowance(len(raw)).take(len(loaded.document.text))
     return loaded
+
+
+def load_bytes_parts(
+    raw: bytes, suffix: str, doc_id: str, source: str | None, *, max_line_bytes: int
+) -> Iterator[Loaded | LoadError]:
+    """Read the bytes of a file of any kind right here; what cannot be read comes as an error.
+
+    Parameters
+    ----------
+    raw, suffix : the file, and the ending of its name
+    doc_id, source : of its document; lines of JSONL have their own names
+    max_line_bytes : limit for each line of JSONL
+    """
+    try:
+        if suffix in _JSONL:
+            make = partial(_jsonl_document, source=source)
+            yield from parse_open(io.BytesIO(raw), make, max_line_bytes=max_line_bytes)
+        else:
+            yield load_bytes(raw, suffix, doc_id, source)
+    except LoadError as error:
+        yield error
+
+
+def is_complex(suffix: str) -> bool:
+    """Whether files with this ending have readers that a hostile file may keep busy, whatever its size."""
+    return suffix in _COMPLEX
 
 
 def _checked_suffix(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
 from retrivex.errors import ChunkError, LoadError, RetrivexError
 from retrivex.model.chunk import Chunk
@@ -126,19 +126,26 @@ def parse_lines(
     """
     try:
         with Path(path).open("rb") as lines:
-            number = 0
-            while line := lines.readline(max_line_bytes + 1):
-                number += 1
-                if len(line) > max_line_bytes:
-                    yield LoadError(
-                        f"line {number} is over {max_line_bytes:,} bytes: it and what follows is left out; "
-                        "raise the limit or split it"
-                    )
-                    return
-                if line.strip():
-                    yield _parse_line(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, number, make)
+            yield from parse_open(lines, make, max_line_bytes=max_line_bytes)
     except OSError as error:
         raise LoadError(f"it cannot be read: {error.strerror or error}") from error
+
+
+def parse_open(
+    lines: IO[bytes], make: Callable[[Mapping[str, Any]], _Made], *, max_line_bytes: int
+) -> Iterator[_Made | LoadError]:
+    """Make something of every line of a file that is open; see `parse_lines`."""
+    number = 0
+    while line := lines.readline(max_line_bytes + 1):
+        number += 1
+        if len(line) > max_line_bytes:
+            yield LoadError(
+                f"line {number} is over {max_line_bytes:,} bytes: it and what follows is left out; "
+                "raise the limit or split it"
+            )
+            return
+        if line.strip():
+            yield _parse_line(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, number, make)
 
 
 def _parse_line(line: bytes, number: int, make: Callable[[Mapping[str, Any]], _Made]) -> _Made | LoadError:

@@ -21,10 +21,13 @@ from retrivex.model.document import Document
 
 READY = b"ready"
 
-_MAX_IDLE = 1  # processes that wait for another file
+_MAX_IDLE = 1  # processes of a program that wait for another file
 _LENGTHS = struct.Struct("<QQ")
 # The search path is handed on: a program may have changed its own. -P keeps the current folder out until then.
-_START = "import sys; sys.path[:] = sys.argv[1:]; from retrivex.loading.worker import main; main()"
+_START = (
+    "import sys; sys.path[:] = sys.argv[2:]; from importlib import import_module; import_module(sys.argv[1]).main()"
+)
+_READER = "retrivex.loading.worker"
 
 
 def read_in_worker(raw: bytes, suffix: str, doc_id: str, source: str | None, limits: LoadLimits) -> Loaded:
@@ -38,18 +41,40 @@ def read_in_worker(raw: bytes, suffix: str, doc_id: str, source: str | None, lim
     LoadError
         If it cannot be read, takes longer than `timeout_s`, needs more than `memory_bytes`, or ends its process.
     """
-    worker = _take()
+    answer = ask_worker(_READER, {"suffix": suffix, "doc_id": doc_id, "source": source}, raw, limits)
+    return Loaded(document_of(answer["document"]), tuple(answer["notes"]))
+
+
+def document_of(fields: dict[str, Any]) -> Document:
+    """Return the document whose fields a process sent as JSON."""
+    return Document(**{**fields, "page_starts": tuple(fields["page_starts"])})
+
+
+def ask_worker(program: str, job: dict[str, Any], raw: bytes, limits: LoadLimits) -> dict[str, Any]:
+    """Return what a process of its own makes of the bytes of a file.
+
+    Parameters
+    ----------
+    program : module whose `main` calls `worker.serve`; a process of it is kept for the next file
+    job : what it is to do, as JSON
+    raw : the bytes
+    limits : of time and memory
+
+    Raises
+    ------
+    LoadError
+        As `read_in_worker`.
+    """
+    worker = _take(program)
     try:
-        job = {"suffix": suffix, "doc_id": doc_id, "source": source, **asdict(limits)}
-        answer = worker.ask(job, raw, limits.timeout_s)
+        answer = worker.ask({**job, **asdict(limits)}, raw, limits.timeout_s)
     except BaseException:
         worker.end()
         raise
     _give_back(worker)
     if "error" in answer:
         raise LoadError(answer["error"])
-    fields = answer["document"]
-    return Loaded(Document(**{**fields, "page_starts": tuple(fields["page_starts"])}), tuple(answer["notes"]))
+    return answer
 
 
 def is_available() -> bool:
@@ -60,11 +85,12 @@ def is_available() -> bool:
 class _Worker:
     """A process that reads one file after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self.program = program
         try:
             # of a session of its own: Ctrl-C is for this process, which then ends the other one
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, *sys.path],
+                [sys.executable, "-P", "-c", _START, program, *sys.path],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -90,10 +116,12 @@ class _Worker:
         timer.daemon = True
         timer.start()
         try:
-            send(self._to, job, raw)
+            send(self._to, encode(job), raw)
             received = receive(self._back)
         except OSError:
             received = None
+        except RecursionError:
+            raise LoadError("it holds JSON that is nested too deeply to be read: flatten it") from None
         finally:
             timer.cancel()
         if received is not None:
@@ -118,15 +146,18 @@ class _Worker:
 _idle: deque[_Worker] = deque()
 
 
-def _take() -> _Worker:
-    try:
-        return _idle.pop()
-    except IndexError:
-        return _Worker()
+def _take(program: str) -> _Worker:
+    for worker in list(_idle):
+        # another thread may have taken it since
+        if worker.program == program:
+            with contextlib.suppress(ValueError):
+                _idle.remove(worker)
+                return worker
+    return _Worker(program)
 
 
 def _give_back(worker: _Worker) -> None:
-    if len(_idle) < _MAX_IDLE:
+    if sum(idle.program == worker.program for idle in list(_idle)) < _MAX_IDLE:
         _idle.append(worker)
     else:
         worker.end()
@@ -148,9 +179,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def send(stream: IO[bytes], record: dict[str, Any], raw: bytes = b"") -> None:
-    """Write a JSON object and bytes."""
-    head = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+def encode(record: dict[str, Any]) -> bytes:
+    """Return a JSON object as it is sent."""
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def send(stream: IO[bytes], head: bytes, raw: bytes = b"") -> None:
+    """Write a JSON object that is encoded, and bytes."""
     stream.write(_LENGTHS.pack(len(head), len(raw)))
     stream.write(head)
     stream.write(raw)

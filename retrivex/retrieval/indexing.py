@@ -71,6 +71,37 @@ class IndexReport:
 
 
 @dataclass(frozen=True, slots=True)
+class CutDocument:
+    """The chunks of a document, counted.
+
+    Parameters
+    ----------
+    chunks : in their order
+    token_counts : of the chunks, with where each may be cut
+    parents : by parent id
+    """
+
+    chunks: Sequence[Chunk]
+    token_counts: Sequence[StoredCount]
+    parents: Mapping[str, Chunk] = field(default_factory=dict)
+
+
+def cut_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> CutDocument:
+    """Cut a document, and count its chunks.
+
+    Raises
+    ------
+    ChunkError
+        If it cannot be cut.
+    """
+    if isinstance(chunker, ParentChildChunker):
+        chunks, parents = chunker.chunk_with_parents(document)
+    else:
+        chunks, parents = chunker.chunk(document), {}
+    return CutDocument(chunks, count_and_cut([chunk.text for chunk in chunks], tokenizer), parents)
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedDocument:
     """A document with everything that a store keeps of it.
 
@@ -115,6 +146,7 @@ def prepare_document(
     tokenizer: Tokenizer,
     encoder: Encoder | None = None,
     on_encoded: Callable[[int, int], None] | None = None,
+    cut: CutDocument | None = None,
 ) -> PreparedDocument:
     """Cut a document, count and encode its chunks.
 
@@ -123,6 +155,7 @@ def prepare_document(
     document : what to cut
     chunker, tokenizer, encoder : as in `Indexer`
     on_encoded : called with how many chunks are encoded, and of how many
+    cut : its chunks, where they were made elsewhere, by this chunker and tokenizer
 
     Raises
     ------
@@ -131,17 +164,14 @@ def prepare_document(
     EncoderError
         If the encoder fails.
     """
-    if isinstance(chunker, ParentChildChunker):
-        chunks, parents = chunker.chunk_with_parents(document)
-    else:
-        chunks, parents = chunker.chunk(document), {}
+    made = cut or cut_document(document, chunker, tokenizer)
     return PreparedDocument(
         replace(document, metadata={**document.metadata, CHUNKER_KEY: chunker.name}),
-        chunks,
-        parents,
-        count_and_cut([chunk.text for chunk in chunks], tokenizer),
+        made.chunks,
+        made.parents,
+        made.token_counts,
         tokenizer.name,
-        _encode(chunks, encoder, on_encoded or _ignore),
+        _encode(made.chunks, encoder, on_encoded or _ignore),
         None if encoder is None else encoder.name,
         _digest(document, chunker, tokenizer, encoder),
     )
@@ -254,8 +284,13 @@ class Indexer:
         self.store.index_vectors(self.approximate_from)
         return report
 
-    def add(self, document: Document) -> tuple[PutResult, int, int]:
+    def add(self, document: Document, cut: CutDocument | None = None) -> tuple[PutResult, int, int]:
         """Put one document into the store, unless it is there already.
+
+        Parameters
+        ----------
+        document : what to put
+        cut : its chunks, where they were made elsewhere, by the chunker and tokenizer of this indexer
 
         Returns
         -------
@@ -263,13 +298,15 @@ class Indexer:
         chunks : how many were written
         tokens : how many they have
         """
-        return self._add(document, _ignore)
+        return self._add(document, _ignore, cut)
 
-    def _add(self, document: Document, on_encoded: Callable[[int, int], None]) -> tuple[PutResult, int, int]:
+    def _add(
+        self, document: Document, on_encoded: Callable[[int, int], None], cut: CutDocument | None = None
+    ) -> tuple[PutResult, int, int]:
         digest = _digest(document, self.chunker, self.tokenizer, self.encoder)
         if self.store.is_current(document.doc_id, digest):
             return "unchanged", 0, 0
-        made = prepare_document(document, self.chunker, self.tokenizer, self.encoder, on_encoded)
+        made = prepare_document(document, self.chunker, self.tokenizer, self.encoder, on_encoded, cut)
         return made.put_into(self.store), len(made.chunks), sum(count.tokens for count in made.token_counts)
 
     def _take(self, document: Document, scope: str | None, taken: _TakenNames, run: _Run, reading: _Reading) -> None:

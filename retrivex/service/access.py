@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from retrivex.errors import quoted
 from retrivex.model.chunk import Scope, allowed_scopes
-from retrivex.service.errors import AccessError
+from retrivex.service.errors import AccessError, ScopeNeededError
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Access:
         if self.scopes is None or None in self.scopes:
             return None
         if len(self.scopes) > 1:
-            raise AccessError(f"this key carries {len(self.scopes)} scopes: say which one the document gets, as scope")
+            raise ScopeNeededError(
+                f"this key carries {len(self.scopes)} scopes: say which one the document gets, as scope"
+            )
         (only,) = self.scopes
         return only

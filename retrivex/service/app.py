@@ -44,6 +44,7 @@ except ImportError as error:
 # Newer versions of FastAPI trace requests with their query, which may name a document, and log what was wrong in them;
 # older ones ignore this. The composer's spans have no text.
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+_WAITING_UPLOADS = 8  # each with its file in memory
 _TITLES = {404: "There is no such thing", 405: "The method is another one"}
 
 
@@ -145,7 +146,8 @@ def open_service(settings: Settings) -> Service:
         rerank_encoders=settings.rerank_encoders,
     )
     work = Work(settings.threads, settings.queue, settings.timeout_s)
-    return Service(settings, engine, Keys(settings.keys), quotas, work, Metrics())
+    uploads = Work(max(1, settings.threads - 1), min(settings.queue, _WAITING_UPLOADS), settings.timeout_s)
+    return Service(settings, engine, Keys(settings.keys), quotas, work, Metrics(), uploads)
 
 
 def _lifespan(service: Service, run: Callable[[], AbstractAsyncContextManager[None]]) -> Callable[[FastAPI], Any]:

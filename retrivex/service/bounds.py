@@ -18,6 +18,9 @@ _OF_THE_SERVER = ("coefficients",)  # files of the machine
 _PROFILES = ("position_profile", "profile")  # a name, or a file of the machine
 _MOST_NESTED = 64
 
+MAX_REPEATED = 16_000_000
+"""Characters that the chunks of a file may repeat: each is kept with the headings above it, and the like."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -26,7 +29,7 @@ class Bounds:
     Parameters
     ----------
     hits : hits, passages or asked-for `k`
-    chunks : chunks and parents that come with a request
+    chunks : chunks and parents that come with a request, or chunks that are made of an uploaded file
     window : neighbours on each side of a hit
     characters : of a single text
     tokens : of a budget
@@ -34,7 +37,7 @@ class Bounds:
     listed : documents of one page of a list
     documents : of one uploaded file
     line_bytes : of one line of an uploaded file of JSON Lines
-    load : time and memory for reading an uploaded file
+    load : time and memory for reading and cutting an uploaded file
     """
 
     hits: int = 1_000
@@ -58,6 +61,29 @@ class Bounds:
         """
         if count > most:
             raise LimitError(f"{count:,} {what}: a request may have {most:,}; send fewer, or several requests")
+
+    def check_chunks(self, chunks: int, repeated: int) -> None:
+        """Refuse a file of which too many chunks come, or chunks that repeat too much.
+
+        Parameters
+        ----------
+        chunks : how many
+        repeated : characters that are kept for each of them beside its text: headings, heads of tables, metadata
+
+        Raises
+        ------
+        LimitError
+            If there is too much of either.
+        """
+        if chunks > self.chunks:
+            raise LimitError(
+                f"{chunks:,} chunks come of the file: the limit of this service is {self.chunks:,}; split it"
+            )
+        if repeated > MAX_REPEATED:
+            raise LimitError(
+                f"its chunks would repeat {repeated:,} characters of headings, heads of tables and metadata: the limit "
+                f"is {MAX_REPEATED:,}; shorten those, or split the file"
+            )
 
     def check_texts(self, texts: Iterable[Any]) -> None:
         """Refuse a text that is too long; what is no text is left to whoever reads it."""

@@ -24,6 +24,7 @@ from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.service.bodies import QueryBody, ResolveBody
+from retrivex.service.cutting import Cut
 from retrivex.service.errors import AccessError, CollectionError, NotFoundError
 from retrivex.service.index import NO_PLACE
 from retrivex.service.logs import LOGGER
@@ -168,7 +169,7 @@ class CollectionIndex:
         """Refuse: a vector store has no whole documents."""
         raise NotFoundError(f"{self.name!r} is a collection of a vector store: it has chunks, and no whole documents")
 
-    def add(self, document: Document) -> NoReturn:
+    def add(self, cut: Cut) -> NoReturn:
         """Refuse, as `check_writable`."""
         self.check_writable()
 

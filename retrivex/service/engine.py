@@ -36,14 +36,15 @@ from retrivex.service.bodies import (
 )
 from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.collection import CollectionIndex
+from retrivex.service.cutting import read_and_cut
 from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.playground.settings import Settings, without_files, write_calls
 from retrivex.service.playground.view import Answer, write_view
-from retrivex.service.uploads import check_name, read_upload
+from retrivex.service.uploads import check_name, place
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.stores.sqlite.inspection import DocumentInfo
-from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+from retrivex.tokens.tokenizer import FILE_SUFFIX, Tokenizer, resolve_tokenizer
 
 AnyIndex: TypeAlias = Index | CollectionIndex
 
@@ -340,8 +341,10 @@ class Engine:
         """
         target, owner = self.index(index), access.owner(scope)
         target.check_writable()
-        documents = read_upload(raw, check_name(name), owner, self.bounds, apart=access.scopes is not None)
-        return [Added(document.doc_id, *target.add(document)) for document in documents]
+        found = read_and_cut(raw, check_name(name), self.tokenizer, self._tokenizer_spec, self.bounds)
+        # all of them before the first is written
+        placed = [place(cut, owner, apart=access.scopes is not None) for cut in found]
+        return [Added(cut.document.doc_id, *target.add(cut)) for cut in placed]
 
     def delete_document(
         self,
@@ -399,6 +402,12 @@ class Engine:
     @property
     def _tokenizers(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(("auto", "estimate", self.config.tokenizer, self.tokenizer.name)))
+
+    @property
+    def _tokenizer_spec(self) -> str:
+        """What makes the tokenizer in another process: its name, or the path of its file."""
+        given = self.config.tokenizer
+        return given if given.endswith(FILE_SUFFIX) else self.tokenizer.name
 
     def _composition_of(self, body: PromptBody, access: Access) -> Composition:
         if body.query is not None:

@@ -33,6 +33,10 @@ class AccessError(RetrivexError):
     """A request names a scope that its key does not carry, or wants to write where nothing may be written."""
 
 
+class ScopeNeededError(AccessError):
+    """A document does not say which of the scopes of its key it gets."""
+
+
 class OriginError(RetrivexError):
     """A browser sent a request for a page of somebody else, or asked for a host that this is not."""
 

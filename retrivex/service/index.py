@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from retrivex.chunking import get_chunker
+from retrivex.chunking.pieces import make_chunks
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
@@ -17,9 +17,10 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.document import Document
 from retrivex.model.window import Window
-from retrivex.retrieval.indexing import Indexer
+from retrivex.retrieval.indexing import CutDocument, Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody, ResolveBody
+from retrivex.service.cutting import Cut, make_chunker
 from retrivex.service.errors import AccessError, ConflictError, NotFoundError
 from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
@@ -70,9 +71,8 @@ class Index:
         self._store = SQLiteStore(path, read_only=read_only)
         try:
             self.encoder, self._said = encoder_for_query(embed, self._store, "auto")
-            cutter = get_chunker("auto", tokenizer=tokenizer, encoder=self.encoder)
             stored = self.encoder if self._store.vector_model is not None else None
-            self._indexer = Indexer(self._store, cutter, tokenizer, stored, approximate_from)
+            self._indexer = Indexer(self._store, make_chunker(tokenizer), tokenizer, stored, approximate_from)
         except BaseException:
             self._store.close()
             raise
@@ -121,8 +121,8 @@ class Index:
             visible = (info for info in self._store.documents(after) if scope is None or info.scope in scope)
             return [*islice(visible, most)]
 
-    def add(self, document: Document) -> tuple[PutResult, int, int]:
-        """Write a document in one transaction; return what was done, its chunks and its tokens.
+    def add(self, cut: Cut) -> tuple[PutResult, int, int]:
+        """Write a document that is cut in one transaction; return what was done, its chunks and its tokens.
 
         Raises
         ------
@@ -132,11 +132,13 @@ class Index:
             If a document of another scope has its name.
         """
         self.check_writable()
+        document = cut.document
+        chunks = CutDocument(make_chunks(document, cut.pieces), cut.counts)
         with self._own_name():
             known = self._store.get_info(document.doc_id)
             if known is not None and known.scope != document.scope:
                 raise ConflictError(f"the name {document.doc_id!r} is taken: give the document another one")
-            made = self._indexer.add(document)
+            made = self._indexer.add(document, chunks)
         if self._indexer.encoder is not None and (self._listing is None or self._listing.done()):
             self._listing = self._upkeep.submit(self._list_vectors)  # seconds of work for a million vectors
         return made

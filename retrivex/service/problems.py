@@ -21,6 +21,7 @@ from retrivex.service.errors import (
     NotFoundError,
     OriginError,
     RateError,
+    ScopeNeededError,
     SlowBodyError,
     SyntaxProblemError,
     TooLargeError,
@@ -40,6 +41,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM
 _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (SyntaxProblemError, 400, "syntax", "The body cannot be read"),
     (UnauthorizedError, 401, "unauthorized", "A key is needed"),
+    (ScopeNeededError, 403, "scope", "The document needs a scope"),
     (AccessError, 403, "access", "The key does not allow this"),
     (OriginError, 403, "origin", "The request comes from elsewhere"),
     (NotFoundError, 404, "not-found", "There is no such thing"),

@@ -62,6 +62,7 @@ class Service:
     Parameters
     ----------
     settings, engine, keys, quotas, work, metrics : one of each in a process
+    uploads : threads of their own, so that questions never wait for all of them
     """
 
     settings: Settings
@@ -70,10 +71,12 @@ class Service:
     quotas: Quotas
     work: Work
     metrics: Metrics
+    uploads: Work
 
     def close(self) -> None:
         """Close files, and take no more work."""
         self.work.close()
+        self.uploads.close()
         self.engine.close()
         self.keys.close()
         self.quotas.close()
@@ -114,12 +117,13 @@ class Service:
             except ClientDisconnect:
                 raise SyntaxProblemError("the connection ended before the body was whole: send it again") from None
 
-    async def run(self, access: Access, job: Callable[[], T]) -> T:
+    async def run(self, access: Access, job: Callable[[], T], work: Work | None = None) -> T:
         """Do a job in a thread, counted for its key: here as soon as it waits, over all workers once it runs."""
+        work = work or self.work
         if access.key is None:
-            return await self.work.do(job)
+            return await work.do(job)
         with self.quotas.hold(access.key):
-            return await self.work.do(self._count, access.key, job)
+            return await work.do(self._count, access.key, job)
 
     def _count(self, key: str, job: Callable[[], T]) -> T:
         with self.quotas.admit(key):
@@ -369,7 +373,7 @@ def _add_documents(router: APIRouter, service: Service) -> None:
             added = engine.add_file(raw, name, access, index=index or DEFAULT_INDEX, scope=scope or None)
             return write_json({"documents": [dataclasses.asdict(one) for one in added]})
 
-        return Response(await service.run(access, job), media_type=JSON)
+        return Response(await service.run(access, job, service.uploads), media_type=JSON)
 
     async def delete_document(
         request: Request,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 import unicodedata
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from retrivex.errors import LoadError, quoted
 from retrivex.loading import SUPPORTED_SUFFIXES
-from retrivex.loading.files import load_parts, names_documents
-from retrivex.model.document import Document
-from retrivex.service.bounds import Bounds
+from retrivex.service.cutting import Cut
 from retrivex.service.errors import AccessError
 
 _LONGEST_NAME = 200
@@ -64,45 +61,24 @@ def name_in_scope(name: str, scope: str | None, *, apart: bool = True) -> str:
     return f"{quote(scope, safe='')}:{name}"
 
 
-def read_upload(raw: bytes, name: str, scope: str | None, bounds: Bounds, *, apart: bool = True) -> list[Document]:
-    """Return the documents of an uploaded file: one, or those of the lines of JSONL.
-
-    Formats that can keep a reader busy are read in another process, within limits.
+def place(cut: Cut, scope: str | None, *, apart: bool = True) -> Cut:
+    """Return an uploaded document under the name and in the scope that it gets.
 
     Parameters
     ----------
-    raw : its bytes
-    name : as `check_name` returned it
-    scope : that they get
-    bounds : time and memory for reading it, and the documents that it may hold
+    cut : as it was read
+    scope : that it gets
     apart : see `name_in_scope`
 
     Raises
     ------
-    LoadError
-        If it cannot be read as what it claims to be.
-    LimitError
-        If it holds too many documents.
     AccessError
-        If a line of JSONL names another scope.
+        If it names another scope, as a line of JSONL can.
     """
-    documents: list[Document] = []
-    with tempfile.TemporaryDirectory(prefix="retrivex-") as folder:
-        path = Path(folder, "upload" + PurePosixPath(name).suffix.lower())  # nothing of the request but a known ending
-        path.write_bytes(raw)
-        # a line of JSON is read right here, and may take 20 times its size while it is
-        most = bounds.line_bytes if names_documents(path) else max(len(raw), 1)
-        for loaded in load_parts(path, name, max_bytes=most, limits=bounds.load):
-            if isinstance(loaded, LoadError):
-                raise LoadError(f"{name}: {loaded}".replace(str(path), name))
-            bounds.check_count("documents in a file", len(documents) + 1, bounds.documents)
-            documents.append(_place(loaded.document, scope, apart))
-    return documents
-
-
-def _place(document: Document, scope: str | None, apart: bool) -> Document:
+    document = cut.document
     if document.scope not in (None, scope):
         raise AccessError(
             f"document {document.doc_id!r} names the scope {document.scope!r}: it gets {scope!r}; leave it out"
         )
-    return replace(document, doc_id=name_in_scope(document.doc_id, scope, apart=apart), scope=scope, source=None)
+    named = name_in_scope(document.doc_id, scope, apart=apart)
+    return replace(cut, document=replace(document, doc_id=named, scope=scope, source=None))

@@ -1,10 +1,13 @@
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processor_time import growth
 
 from retrivex.chunking import MarkdownChunker
+from retrivex.chunking.blocks import headings, markdown_blocks, path_of
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
 
@@ -192,3 +195,26 @@ def test_joined_text_is_counted_not_the_sum_of_its_parts() -> None:
 
     chunks = MarkdownChunker(10, tokenizer=joins_cost).chunk(Document("d", "one two\n\n" * 20))
     assert max(joins_cost(chunk.text.rstrip()) for chunk in chunks) <= 10
+
+
+def test_paths_of_many_headings_take_time_by_their_number_not_its_square() -> None:
+    outline = headings(markdown_blocks("# a\n" * 32_000))
+
+    def find_paths(count: int) -> None:
+        for heading in outline[:count]:
+            path_of(parts[count], heading.start, heading.start + 4)
+
+    parts = {count: outline[:count] for count in (8_000, 32_000)}
+    assert growth(find_paths, 8_000) < 8  # 16 where the headings behind each chunk are copied for it
+
+
+def test_a_table_of_short_rows_takes_memory_by_its_rows_and_not_by_all_marks_in_them() -> None:
+    text = "|a|b|\n|-|-|\n" + "|x|y|\n" * 10_000
+    cut("|a|b|\n|-|-|\n|x|y|\n")  # what is made once
+    tracemalloc.start()
+    try:
+        cut(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * len(text)  # 400 with a token for each part of a cell

@@ -290,7 +290,7 @@ def test_whatever_fails_in_the_upkeep_is_logged(
     monkeypatch.setattr(Held, "error", error)
     monkeypatch.setattr(LOGGER, "propagate", True)
     Held.may_end.set()
-    held.add(Document("wasps.md", "Wasps sleep."))
+    Engine([held], tokenizer=get_tokenizer("estimate")).add_file(b"Wasps sleep.", "wasps.md")
     held.close()
     [record] = [record for record in caplog.records if record.getMessage() == "vectors not listed"]
     assert record.exc_info is not None

@@ -213,6 +213,11 @@ def _make_comparable(field: str, value: Any) -> Any:
         return utf8(value, f"where {field}")
     if value is None or (isinstance(value, int | float) and abs(value) < 2**63):
         return value
+    if isinstance(value, int | float):
+        raise StoreError(
+            f"where {field} asks for {quoted(value)}: a number must lie between -2**63 and 2**63, about 9.2e18; "
+            "compare with one that does, or keep such values as texts"
+        )
     raise StoreError(
         f"where {field} asks for {quoted(value)}: only texts, numbers, true, false and None can be compared"
     )

@@ -11,6 +11,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import pytest
@@ -234,8 +235,8 @@ def test_a_disk_that_is_full_before_an_upload_is_read(make_client: Any, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device", "/tmp/spool")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_bytes", fail)  # where what came in is kept while it is read
-        answer = client.post("/v1/documents", files={"file": ("new.md", b"Some words.")})
+        patched.setattr(SpooledTemporaryFile, "rollover", fail)  # where a large form is kept while it comes in
+        answer = client.post("/v1/documents", files={"file": ("new.md", b"Some words. " * 200_000)})
     check(answer, 503, "No space left on device", "make room")
     assert answer.headers["retry-after"]
     assert "spool" not in answer.text

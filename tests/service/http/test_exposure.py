@@ -139,6 +139,37 @@ def test_one_key_cannot_fill_the_queue_for_all(make_client: Any, keys: Keys, mon
         assert [one.result().status_code for one in (*waiting, taken)] == [200, 200, 200]
 
 
+def test_uploads_leave_a_thread_for_questions(make_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = make_client(threads=1, queue=1)
+    service = client.app.state.service
+    began, end = threading.Event(), threading.Event()
+    begun: list[str] = []
+
+    def slow(raw: bytes, name: str, *_: Any, **__: Any) -> list[Any]:
+        begun.append(name)
+        began.set()
+        end.wait(60)
+        return []
+
+    monkeypatch.setattr(service.engine, "add_file", slow)
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            sent = [
+                pool.submit(client.post, "/v1/documents", files={"file": (f"{at}.md", b"Bees.")}) for at in range(2)
+            ]
+            assert began.wait(60)
+            while service.uploads.under_way < 2:
+                time.sleep(0.01)
+            refused = client.post("/v1/documents", files={"file": ("more.md", b"Bees.")})
+            answered = client.post("/v1/query", json={"question": "Who lays eggs?"})
+            at_once = len(begun)
+        finally:
+            end.set()
+        assert [one.result().status_code for one in sent] == [200, 200]
+    assert (refused.status_code, answered.status_code, at_once) == (503, 200, 1)
+    assert int(refused.headers["retry-after"]) >= 1
+
+
 def test_a_key_of_another_tenant_finds_nothing(client: Any, keys: Keys) -> None:
     _, acme = keys.create("acme", ["acme"])
     headers = bearer(acme)

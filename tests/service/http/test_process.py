@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from support.service_process import ServiceProcess
 from support.service_world import make_index
 
 from retrivex.service.keys import Keys
+from retrivex.stores import SQLiteStore
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +58,21 @@ def test_a_folder_is_indexed_and_served(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "docs") as service, _client(service.address) as client:
         assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
     assert "only this machine can reach the service" in service.log()
+
+
+def test_a_folder_is_indexed_as_the_file_of_settings_says(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "bees.md").write_text("# Bees\n\nA hive has one queen.", encoding="utf-8")
+    (tmp_path / "s.toml").write_text('db = "chosen.db"\nembed = "hashing-64"\n', encoding="utf-8")
+    with (
+        ServiceProcess(tmp_path, "docs", "--settings", "s.toml") as service,
+        _client(service.address) as client,
+    ):
+        assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
+    assert not (tmp_path / "retrivex.db").exists()
+    with SQLiteStore(tmp_path / "chosen.db", read_only=True) as store:
+        assert store.vector_model == "hashing-64"
 
 
 def test_workers_share_the_index_and_the_counts(tmp_path: Path) -> None:
@@ -141,6 +158,37 @@ def test_every_worker_sees_a_new_document_and_misses_a_deleted_one_at_once(tmp_p
                 assert _ask_worker(service, worker, "POST", "/v1/resolve", place)[0] == 404
                 listed = _ask_worker(service, worker, "GET", "/v1/documents")[1]["documents"]
                 assert name not in {document["doc_id"] for document in listed}
+
+
+_HOSTILE = {"h.md": b"# a\n" * 500_000, "t.md": b"|a|b|\n|-|-|\n" + b"|x|y|\n" * 400_000}
+
+
+def test_texts_that_take_minutes_hold_up_nobody_else(tmp_path: Path) -> None:
+    """Two uploads of 2 MB, which would keep both threads of a worker and gigabytes: others are answered meanwhile."""
+    import psutil  # noqa: PLC0415 - of the environment serve alone
+
+    path = make_index(tmp_path / "index.db")
+    keys = Keys(tmp_path / "keys.db")
+    hostile, other = ({"Authorization": f"Bearer {keys.create(name, [name])[1]}"} for name in ("acme", "wayne"))
+    with ServiceProcess(tmp_path, str(path), RETRIVEX_UPLOAD_S="6") as service, ThreadPoolExecutor(2) as pool:
+
+        def upload(name: str) -> int:
+            with _client(service.address) as client:
+                form = {"file": (name, _HOSTILE[name])}
+                return client.post("/v1/documents", files=form, headers=hostile).status_code
+
+        sent = [pool.submit(upload, name) for name in _HOSTILE]
+        process, largest, answered = psutil.Process(service.process.pid), 0, 0
+        with _client(service.address) as client:
+            while not all(one.done() for one in sent):
+                answer = client.post("/v1/query", json={"question": "Which rocket is planned?"}, headers=other)
+                assert "Bat" in answer.json()["text"]
+                time.sleep(0.1)  # below the rate of a key
+                answered += not all(one.done() for one in sent)
+                largest = max(largest, process.memory_info().rss)
+        assert {one.result() for one in sent} <= {422, 503}  # it takes too long, or had no place to wait
+        assert answered > 3
+        assert largest < 600 * 1024**2
 
 
 def test_what_a_killed_worker_had_under_way_is_no_longer_counted(tmp_path: Path) -> None:

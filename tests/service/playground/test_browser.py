@@ -338,6 +338,54 @@ def test_what_is_refused_is_said(browser: Any, serve: Serve) -> None:
         page.get_by_role("alert").get_by_text("The service does not answer").wait_for()
 
 
+def test_a_pasted_text_that_is_refused_is_kept(browser: Any, serve: Serve) -> None:
+    with open_page(browser) as (page, _):
+        page.goto(serve().address)
+        page.locator("summary", has_text="in the index").click()
+        page.get_by_label("Or paste a text").fill("a:b")
+        text = page.get_by_label("Text to add")
+        text.fill("Hornets build paper nests.")
+        page.get_by_role("button", name="Add the text").click()
+        page.get_by_text("a:b.txt: the file's name is 'a:b.txt'").wait_for()
+        assert text.input_value() == "Hornets build paper nests."
+        page.get_by_label("Or paste a text").fill("ab")
+        page.get_by_role("button", name="Add the text").click()
+        page.locator(".names", has_text="ab.txt").wait_for()
+        assert text.input_value() == ""
+
+
+def test_a_key_of_several_scopes_says_which_one_a_document_gets(browser: Any, serve: Serve, tmp_path: Path) -> None:
+    _, secret = Keys(tmp_path / "keys.db").create("page", ["acme", "wayne"])
+    database = make_index(
+        tmp_path / "plans.db",
+        Document("acme:plan.md", "Acme plans a rocket.", scope="acme"),
+        Document("wayne:plan.md", "Wayne plans a rocket.", scope="wayne"),
+    )
+    with open_page(browser) as (page, _):
+        page.goto(serve(database).address)
+        page.get_by_label("Key", exact=True).fill(secret)
+        page.keyboard.press("Enter")
+        page.locator("summary", has_text="2 documents in the index").click()
+        scope = page.get_by_label("Scope of new documents")
+        assert scope.count() == 0
+        page.get_by_label("Text to add").fill("Hornets build paper nests.")
+        page.get_by_role("button", name="Add the text").click()
+        page.get_by_text("pasted.txt: this key carries 2 scopes").wait_for()
+        page.wait_for_function("document.activeElement.id === 'scope'")  # from here on by the keyboard alone
+        assert find_barriers(page) == []
+        page.keyboard.type("other")
+        page.keyboard.press("Enter")
+        page.get_by_text("scope 'other' is none of this key").wait_for()
+        assert page.get_by_label("Text to add").input_value() == "Hornets build paper nests."
+        page.wait_for_function("document.activeElement.id === 'scope'")
+        scope.fill("wayne")
+        page.keyboard.press("Enter")
+        page.locator(".names", has_text="wayne:pasted.txt").wait_for()
+        assert page.get_by_label("Text to add").input_value() == ""
+        upload(page, "more.md", "Hornets hunt bees.")  # the next ones get it without being asked
+        page.locator(".names", has_text="wayne:more.md").wait_for()
+
+
 def test_a_wrong_key_is_asked_for_again_and_kept_for_the_tab_alone(browser: Any, serve: Serve, tmp_path: Path) -> None:
     _, secret = Keys(tmp_path / "keys.db").create("page")
     with open_page(browser) as (page, _):

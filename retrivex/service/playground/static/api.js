@@ -3,9 +3,10 @@
 const KEY = "retrivex-key";
 
 export class Problem extends Error {
-  constructor(status, message) {
+  constructor(status, message, type) {
     super(message);
     this.status = status;
+    this.kind = String(type || "").split(":").pop();
   }
 }
 
@@ -26,7 +27,7 @@ async function call(path, options = {}) {
   const body = await response.json().catch(() => null);
   if (!response.ok) {
     const said = body && (body.detail || body.title);
-    throw new Problem(response.status, said || `The service answered ${response.status}.`);
+    throw new Problem(response.status, said || `The service answered ${response.status}.`, body && body.type);
   }
   return body;
 }
@@ -46,9 +47,10 @@ export function listDocuments(index, after = "") {
   return call(`v1/documents?${new URLSearchParams({ index, after })}`);
 }
 
-export function addFile(file, index) {
+export function addFile(file, index, scope) {
   const form = new FormData();
   form.append("index", index);
+  if (scope) form.append("scope", scope);
   form.append("file", file, file.name);
   return call("v1/documents", { method: "POST", body: form });
 }

@@ -6,27 +6,38 @@ import { count } from "./words.js";
 export function AddDocuments({ listed, index, onMore, onAdded, onProblem, open }) {
   const [said, setSaid] = useState("");
   const [over, setOver] = useState(false);
+  const [scoped, setScoped] = useState(false); // whether the key has several scopes, of which a document gets one
+  const [waiting, setWaiting] = useState(null); // files that were refused for their scope, and what follows them
   const text = useRef(null);
   const name = useRef(null);
+  const scope = useRef(null);
 
-  const add = async (files) => {
+  const add = async (files, done = () => {}) => {
     let added = 0;
     for (const file of files) {
       setSaid(`Reading ${file.name} …`);
       try {
-        await addFile(file, index.name);
+        await addFile(file, index.name, scope.current ? scope.current.value.trim() : "");
         added += 1;
       } catch (error) {
         setSaid(`${file.name}: ${error.message}`);
         if (error.status === 401) onProblem(error);
+        const asks = error.kind === "scope";
+        if (asks) setScoped(true);
+        setWaiting(asks || (scope.current && error.status === 403) ? { files: files.slice(added), done } : null);
         await onAdded();
         return;
       }
     }
+    setWaiting(null);
+    done();
     setSaid(`${count(added, "document")} added`);
     await onAdded();
   };
 
+  useEffect(() => {
+    if (waiting) scope.current.focus();
+  }, [waiting]);
   useEffect(() => {
     if (index.read_only) return undefined;
     const stop = (event) => {
@@ -48,8 +59,14 @@ export function AddDocuments({ listed, index, onMore, onAdded, onProblem, open }
   const paste = (event) => {
     event.preventDefault();
     const title = (name.current.value.trim() || "pasted").replace(/\.(txt|md)$/, "");
-    add([new File([text.current.value], `${title}.txt`, { type: "text/plain" })]);
-    text.current.value = "";
+    const pasted = text.current.value;
+    add([new File([pasted], `${title}.txt`, { type: "text/plain" })], () => {
+      if (text.current && text.current.value === pasted) text.current.value = "";
+    });
+  };
+  const retry = (event) => {
+    event.preventDefault();
+    if (waiting) add(waiting.files, waiting.done);
   };
 
   const documents = listed ? listed.documents : [];
@@ -66,6 +83,10 @@ export function AddDocuments({ listed, index, onMore, onAdded, onProblem, open }
         <p><label for="files">Choose files, or drop them anywhere on this page</label></p>
         <input id="files" type="file" multiple onChange=${(event) => { add([...event.target.files]); event.target.value = ""; }} />
         <p role="status" class="said" dir="auto">${said}</p>
+        ${scoped ? html`<form onSubmit=${retry}>
+          <p><label for="scope">Scope of new documents, one of your key</label> <input id="scope" ref=${scope} type="text" autocomplete="off" dir="auto" required /></p>
+          ${waiting ? html`<p><button type="submit">Add with this scope</button></p>` : null}
+        </form>` : null}
         ${names}
       </div>
       <form onSubmit=${paste}>
