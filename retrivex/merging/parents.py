@@ -102,8 +102,10 @@ def with_children(
     ids = [child.metadata.chunk_id for child in own]
     count = max((child.metadata.chunk_count for child in own if child.metadata.chunk_count is not None), default=None)
     row = _Row(parent, seen, MAX_CHUNK_ID + 1 if count is None else count)
-    row.walk(range(min(ids), max(ids) + 1), whole=True)
-    if window is not None:
+    if window is None:  # numbers come from outside, and may lie any distance apart
+        row.chunks += [seen.get(child.key, child) for child in own]
+    else:
+        row.walk(range(min(ids), max(ids) + 1), whole=True)
         row.walk(range(max(ids) + 1, window.end))
         row.walk(range(min(ids) - 1, window.start - 1, -1))
     unsure = 0 if is_text or window is None else row.unsure_from
@@ -197,7 +199,12 @@ def _in_a_row(family: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """Return chunks by their number; none where one between them is missing."""
     row = sorted(family, key=lambda chunk: chunk.metadata.chunk_id)
     ids = [chunk.metadata.chunk_id for chunk in row]
-    return tuple(row) if ids == list(range(ids[0], ids[0] + len(ids))) else ()
+    return tuple(row) if _is_row(ids) else ()
+
+
+def _is_row(ids: Sequence[int]) -> bool:
+    """Whether distinct numbers, ascending, follow each other without a hole."""
+    return ids[-1] - ids[0] + 1 == len(ids)
 
 
 def holds_whole(span: Span, parents: Mapping[str, PlacedParent]) -> bool:
@@ -229,12 +236,11 @@ def _swap_in(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> 
     best = max(inside, key=lambda span: span.score)
     by_id = {chunk.metadata.chunk_id: chunk for span in inside for chunk in span.chunks}
     ids = sorted(by_id)
-    whole_row = ids == list(range(ids[0], ids[-1] + 1))
     if parent.children and set(ids) <= {chunk.metadata.chunk_id for chunk in parent.children}:
         chunks = list(parent.children)
     else:
         # chunks between the spans are not known, so a span that lists chunks without holes lists the best span's
-        chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
+        chunks = [by_id[i] for i in ids] if _is_row(ids) else list(best.chunks)
     return replace(
         best,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],

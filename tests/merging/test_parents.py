@@ -10,6 +10,7 @@ from support.strategies import bare, compose, hits_of, make_chunk, make_store, s
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
 from retrivex.merging.parents import place_parent
+from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores import InMemoryChunkStore
 
 TEXTS = sentences("d", 6)
@@ -127,6 +128,22 @@ def test_a_failing_parent_store_is_reported() -> None:
 def test_a_parent_of_another_scope_is_not_shown() -> None:
     secret = {"p0": make_chunk("d", 0, PARENTS["p0"], 0, scope="zeta")}
     assert made({0: 0.9, 1: 0.8}, secret).spans[0].parent_id is None
+
+
+@pytest.mark.parametrize("offsets", [True, False])
+@pytest.mark.parametrize("distance", [1, 129, 9_000_000_000_000, MAX_CHUNK_ID])
+def test_children_any_distance_apart_cost_no_time(distance: int, offsets: bool) -> None:
+    texts = ["Bees fly by day and not at all by night. ", "Ants walk by night and not at all by day. "]
+    chunks = [
+        make_chunk("d", at, text, start if offsets else None, parent_id="p")
+        for at, text, start in zip((0, distance), texts, (0, len(texts[0])), strict=True)
+    ]
+    hits = [SeedHit(chunk, 1.0) for chunk in chunks]
+    composition = compose(hits, make_store(*chunks), {"p": "".join(texts)}, return_parents="auto", window=0)
+    assert [span.parent_id for span in composition.spans] == ["p"]
+    assert [chunk.metadata.chunk_id in (0, distance) for chunk in composition.spans[0].chunks] == (
+        [True, True] if distance == 1 else [True]
+    )
 
 
 def test_where_a_parent_stands() -> None:
