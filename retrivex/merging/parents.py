@@ -28,6 +28,7 @@ class PlacedParent:
     text : all of it
     char_start : document offset of its first character; None where it could not be found
     children : the chunks in it, in a row; empty where they are not known
+    held : the chunks that are known to stand in it, in a row or not
     """
 
     parent_id: str
@@ -35,6 +36,7 @@ class PlacedParent:
     text: str
     char_start: int | None
     children: tuple[Chunk, ...] = ()
+    held: tuple[Chunk, ...] = ()
 
     @property
     def char_end(self) -> int | None:
@@ -111,7 +113,8 @@ def with_children(
     unsure = 0 if is_text or window is None else row.unsure_from
     if unsure is not None and _find_uncovered(parent, row.chunks, unsure).strip():
         return None
-    return replace(parent, children=_in_a_row(row.chunks) if window is not None and not row.cut_off else ())
+    children = _in_a_row(row.chunks) if window is not None and not row.cut_off else ()
+    return replace(parent, children=children, held=tuple(row.chunks))
 
 
 @dataclass(slots=True)

@@ -130,6 +130,41 @@ def test_a_parent_of_another_scope_is_not_shown() -> None:
     assert made({0: 0.9, 1: 0.8}, secret).spans[0].parent_id is None
 
 
+SHORT = bare("d", ["Bees fly. ", "Ants walk. ", "Wasps sting all. "], parent_id="p", chunk_count=3)
+EARLIER = compose(hits_of(SHORT, {0: 0.9, 1: 0.8}), SHORT, window=0)  # in one span
+BESIDE = bare("other", ["Bees fly. "])["other", 0]
+
+
+@pytest.mark.parametrize("option", ["exclude", "pinned"])
+@pytest.mark.parametrize("item", [SHORT["d", 0], *EARLIER.spans, BESIDE], ids=["chunk", "span", "same text"])
+def test_a_parent_that_holds_a_short_passage_without_offsets_does_not_show_it_again(option: str, item: Any) -> None:
+    hits = hits_of(SHORT, {1: 1.0, 2: 0.9} if isinstance(item, Chunk) else {2: 0.9})
+    text = "".join(chunk.text for chunk in SHORT.values())
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    assert compose(hits, SHORT, {"p": text}, **options).text.count("Bees") == 1
+    composition = compose(hits, SHORT, {"p": text}, **options, **{option: [item]})
+    assert [span.parent_id for span in composition.spans if not span.pinned] == [None]
+    assert composition.text.count("Bees") == (1 if option == "pinned" else 0)
+
+
+def test_a_parent_does_not_show_a_sentence_that_is_excluded() -> None:
+    store = bare("d", ["Bees fly. Ants walk. ", "Wasps sting all. "], parent_id="p", chunk_count=2)
+    text = "".join(chunk.text for chunk in store.values())
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "exclude": ["Ants walk."]}
+    assert "Ants" not in compose(hits_of(store, {0: 1.0, 1: 0.9}), store, {"p": text}, **options).text
+
+
+def test_a_parent_whose_place_is_not_known_does_not_show_what_is_excluded_by_its_place() -> None:
+    store = tile("d", ["Bees fly. ", "Ants walk. ", "Wasps sting. "], parent_id="p", chunk_count=3)
+    hits = hits_of(store, {0: 1.0, 2: 0.9})
+    parents = {"p": Chunk("".join(chunk.text for chunk in store.values()), ChunkMetadata("d", 0, 0, 5))}
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    (whole,) = compose(hits, store, parents, **options).spans
+    assert (whole.parent_id, whole.char_start) == ("p", None)
+    composition = compose(hits, store, parents, exclude=[("d", 10, 21)], **options)
+    assert [span.parent_id for span in composition.spans] == [None, None]
+
+
 @pytest.mark.parametrize("offsets", [True, False])
 @pytest.mark.parametrize("distance", [1, 129, 9_000_000_000_000, MAX_CHUNK_ID])
 def test_children_any_distance_apart_cost_no_time(distance: int, offsets: bool) -> None:
