@@ -15,7 +15,8 @@ from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_top, refill, select, select_by_count, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
-from retrivex.merging.parents import PlacedParent, swap_in
+from retrivex.merging.parents import PlacedParent
+from retrivex.merging.swaps import swap_in
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span
