@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from retrivex.config import RetrievalConfig
 from retrivex.merging.parents import PlacedParent, is_row
-from retrivex.model.chunk import Chunk
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Segment
-from retrivex.model.span import Span
+from retrivex.model.span import Span, ids_without_place
 from retrivex.text.occurrences import PartFinder
 from retrivex.text.ranges import merge_ranges
 
@@ -91,6 +91,7 @@ class _Kept:
     changes: Counter[str] = field(default_factory=Counter)
     _by_start: defaultdict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     _by_name: defaultdict[tuple[str, str | None], set[int]] = field(default_factory=lambda: defaultdict(set))
+    _unplaced: defaultdict[ChunkKey, set[int]] = field(default_factory=lambda: defaultdict(set))
     _starts: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of segments
     _ends: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -104,6 +105,8 @@ class _Kept:
             insort(self._by_start[doc_id], (span.char_start, number))
         for name in self.names[number]:
             self._by_name[doc_id, name].add(number)
+        for chunk_id in ids_without_place(span):
+            self._unplaced[doc_id, chunk_id].add(number)
         for low, high in _placed(span):
             insort(self._starts[doc_id], low)
             insort(self._ends[doc_id], high)
@@ -117,6 +120,8 @@ class _Kept:
             _take_out(self._by_start[doc_id], (span.char_start, number))
         for name in self.names.pop(number):
             self._by_name[doc_id, name].remove(number)
+        for chunk_id in ids_without_place(span):
+            self._unplaced[doc_id, chunk_id].remove(number)
         for low, high in _placed(span):
             _take_out(self._starts[doc_id], low)
             _take_out(self._ends[doc_id], high)
@@ -124,11 +129,14 @@ class _Kept:
     def replaceable(self, parent: PlacedParent, least: float) -> list[int]:
         """Return the spans that a parent can replace; none where they cover less of it than the share `least`."""
         numbers = self._inside(parent)
+        own = set(numbers)
         inside = [self.spans[number] for number in numbers]
         if not any(parent.parent_id in self.names[number] for number in numbers):
             return []
         if any(span.parent_id == parent.parent_id for span in inside) or _covered_share(parent, inside) < least:
             return []
+        if any(not self._unplaced[chunk.key] <= own for chunk in parent.held if chunk.key in self._unplaced):
+            return []  # a span reaches over the edge, and where is not known
         return [] if self._overlaps(parent, inside) else numbers
 
     def _inside(self, parent: PlacedParent) -> list[int]:

@@ -92,6 +92,17 @@ def test_a_span_over_the_edge_of_a_parent_is_left_alone() -> None:
     assert composition.text.count("d2a") == composition.text.count("d3a") == 1
 
 
+def test_a_span_over_the_edge_of_a_parent_without_offsets_is_left_alone() -> None:
+    chunks = [
+        make_chunk("d", at, text, parent_id=f"p{at // 5}", chunk_count=10) for at, text in enumerate(sentences("d", 10))
+    ]
+    store = make_store(*chunks)
+    parents = {f"p{n}": "".join(chunk.text for chunk in chunks[5 * n : 5 * n + 5]) for n in range(2)}
+    scores = {0: 1.0, 1: 0.9, 2: 0.8, 4: 0.7, 5: 0.6}
+    composition = compose(hits_of(store, scores), store, parents, window=0, return_parents="auto", run_cost=0.0)
+    assert [composition.text.count(f"d{at}a") for at in scores] == [1, 1, 1, 1, 1]
+
+
 class ParentStore:
     """Counts what it is asked for."""
 
