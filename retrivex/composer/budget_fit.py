@@ -15,7 +15,8 @@ from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_top, refill, select, select_by_count, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
-from retrivex.merging.parents import PlacedParent, swap_in
+from retrivex.merging.parents import PlacedParent
+from retrivex.merging.swaps import swap_in
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span
@@ -293,8 +294,9 @@ def _show_parents(task: _Fitting, layout: Layout) -> Layout:
     """Show parents in place of spans that cover enough of them, as far as they fit."""
     if task.call.config.return_parents != "auto":
         return layout
-    known = task.scorer.parents
-    touched = task.pinned.exclusions.touch([(p.doc_id, p.char_start, p.text) for p in known.values()])
+    limit = task.call.config.max_parent_chars
+    known = {name: parent for name, parent in task.scorer.parents.items() if len(parent.text) <= limit}
+    touched = task.pinned.exclusions.touch_parents([*known.values()])
     parents = {name: parent for (name, parent), shown in zip(known.items(), touched, strict=True) if not shown}
     counts = {name: task.call.counter.cache.count(parent.text) for name, parent in parents.items()}
     spans = best_first([span for span in layout.spans if not span.pinned])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -182,7 +182,7 @@ def _fetch_children(
         reply = yield from _fetch_chunks(call, merge_windows(list(windows.values())), "siblings")
     untold = []
     for name, parent in asked.items():
-        seen = {**{child.key: child for child in children[name]}, **reply.chunks}
+        seen = ChainMap(reply.chunks, {child.key: child for child in children[name]})
         window = None if reply.problem else windows.get(name)
         found = with_children(parent, window, children[name], seen, is_text=name in texts)
         if found is None:

@@ -9,9 +9,10 @@ from itertools import accumulate
 from typing import Any
 
 from retrivex.errors import RetrivexError
+from retrivex.merging.parents import PlacedParent
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run, Segment
-from retrivex.model.span import Span
+from retrivex.model.span import Span, ids_without_place
 from retrivex.text.occurrences import TextIndex
 from retrivex.text.ranges import add_range, merge_ranges, overlapping, remaining
 from retrivex.text.sentences import sentence_ranges
@@ -33,11 +34,13 @@ class Exclusions:
     ranges : per document, `(char_start, char_end)`
     texts : shown texts whose place in a document is not known
     keys : chunks that are taken out whole
+    unplaced : chunks of shown spans of which it is not known where they stand
     """
 
     ranges: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     keys: set[ChunkKey] = field(default_factory=set)
+    unplaced: set[ChunkKey] = field(default_factory=set)
     _merged: dict[str, list[tuple[int, int]]] = field(default_factory=dict, init=False, repr=False)
 
     def __bool__(self) -> bool:
@@ -72,6 +75,7 @@ class Exclusions:
                     self._add_range(item.doc_id, start, start + segment.end - segment.start)
                 if not (item.exact and item.char_start is not None):
                     self.texts.add(item.text)
+                self.unplaced.update((item.doc_id, chunk_id) for chunk_id in ids_without_place(item))
             case Chunk():
                 self._add_chunk(item)
             case (str() as doc_id, int() as start, int() as end):
@@ -128,6 +132,31 @@ class Exclusions:
             for number, _, _ in _find_whole(self.texts, texts):
                 touched[number] = True
         return touched
+
+    def touch_parents(self, parents: Sequence[PlacedParent]) -> list[bool]:
+        """Whether each parent shows any of what is excluded: by itself, or by a chunk or sentence that stands in it."""
+        if not self:
+            return [False for _ in parents]
+        touched = self.touch([(parent.doc_id, parent.char_start, parent.text) for parent in parents])
+        gone = self.keys | self.unplaced
+        passages: list[tuple[int, tuple[str, int | None, str]]] = []
+        for number, parent in enumerate(parents):
+            touched[number] = touched[number] or any(chunk.key in gone for chunk in parent.held)
+            if not touched[number]:
+                passages += [(number, passage) for passage in self._passages_in(parent)]
+        for (number, _), found in zip(passages, self.touch([passage for _, passage in passages]), strict=True):
+            touched[number] = touched[number] or found
+        return touched
+
+    def _passages_in(self, parent: PlacedParent) -> Iterator[tuple[str, int | None, str]]:
+        """Yield what of a parent may be excluded by itself, where that is not said by the place of the parent."""
+        for chunk in parent.held:
+            start = chunk.metadata.char_start if parent.char_start is None else None
+            yield parent.doc_id, start, chunk.text
+        if self.texts:
+            for text in (parent.text, *(chunk.text for chunk in parent.held)):
+                for start, end in sentence_ranges(text):
+                    yield parent.doc_id, None, text[start:end]
 
     def cuts(self, runs: Sequence[Run]) -> list[list[tuple[int, int]]]:
         """Return what to take out of the text of each run: merged `(start, end)` ranges, ascending."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
-from retrivex.model.run import Segment
 from retrivex.model.span import Span
 from retrivex.model.window import Window
+from retrivex.text.occurrences import PartFinder
 from retrivex.text.ranges import merge_ranges, remaining
 
 MOST_SIBLINGS = 64
@@ -28,6 +26,11 @@ class PlacedParent:
     text : all of it
     char_start : document offset of its first character; None where it could not be found
     children : the chunks in it, in a row; empty where they are not known
+    held : the chunks that are known to stand in it, in a row or not
+
+    Attributes
+    ----------
+    core : its text without the white space around it
     """
 
     parent_id: str
@@ -35,6 +38,11 @@ class PlacedParent:
     text: str
     char_start: int | None
     children: tuple[Chunk, ...] = ()
+    held: tuple[Chunk, ...] = ()
+    core: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "core", self.text.strip())
 
     @property
     def char_end(self) -> int | None:
@@ -56,10 +64,13 @@ def place_parent(parent_id: str, parent: Chunk | str, children: Sequence[Chunk])
         start = metadata.char_start
         honest = start is not None and metadata.char_end == start + len(parent.text)
         return PlacedParent(parent_id, metadata.doc_id, parent.text, start if honest else None)
+    finder = PartFinder(parent)
     for child in children:
-        at = parent.find(child.text)
         start = child.metadata.char_start
-        if at >= 0 and start is not None and start >= at and parent.find(child.text, at + 1) < 0:
+        if start is None:
+            continue
+        at = finder.find(child.text)
+        if 0 <= at <= start and finder.holds_once(child.text):
             return PlacedParent(parent_id, child.metadata.doc_id, parent, start - at)
     return PlacedParent(parent_id, children[0].metadata.doc_id, parent, None)
 
@@ -101,15 +112,19 @@ def with_children(
     own = [child for child in known if child.metadata.doc_id == parent.doc_id]
     ids = [child.metadata.chunk_id for child in own]
     count = max((child.metadata.chunk_count for child in own if child.metadata.chunk_count is not None), default=None)
-    row = _Row(parent, seen, MAX_CHUNK_ID + 1 if count is None else count)
-    row.walk(range(min(ids), max(ids) + 1), whole=True)
-    if window is not None:
+    finder = PartFinder(parent.text)
+    row = _Row(parent, finder, seen, MAX_CHUNK_ID + 1 if count is None else count)
+    if window is None:  # numbers come from outside, and may lie any distance apart
+        row.chunks += [seen.get(child.key, child) for child in own]
+    else:
+        row.walk(range(min(ids), max(ids) + 1), whole=True)
         row.walk(range(max(ids) + 1, window.end))
         row.walk(range(min(ids) - 1, window.start - 1, -1))
     unsure = 0 if is_text or window is None else row.unsure_from
-    if unsure is not None and _find_uncovered(parent, row.chunks, unsure).strip():
+    if unsure is not None and _find_uncovered(parent, finder, row.chunks, unsure).strip():
         return None
-    return replace(parent, children=_in_a_row(row.chunks) if window is not None and not row.cut_off else ())
+    children = _in_a_row(row.chunks) if window is not None and not row.cut_off else ()
+    return replace(parent, children=children, held=tuple(row.chunks))
 
 
 @dataclass(slots=True)
@@ -119,6 +134,7 @@ class _Row:
     Parameters
     ----------
     parent : see there
+    finder : of what stands in its text
     seen : chunks that may be seen
     count : chunks of the document, where that is known
 
@@ -130,6 +146,7 @@ class _Row:
     """
 
     parent: PlacedParent
+    finder: PartFinder
     seen: Mapping[ChunkKey, Chunk]
     count: int
     chunks: list[Chunk] = field(default_factory=list)
@@ -157,7 +174,7 @@ class _Row:
             self._miss(above)
 
     def _miss(self, above: bool) -> None:
-        place = _place_in(self.parent, self.chunks[-1]) if above and self.chunks else None
+        place = _place_in(self.parent, self.finder, self.chunks[-1]) if above and self.chunks else None
         start = 0 if place is None else place[0]
         self.unsure_from = start if self.unsure_from is None else min(self.unsure_from, start)
 
@@ -177,18 +194,18 @@ def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     return start < parent.char_end and end > parent.char_start
 
 
-def _place_in(parent: PlacedParent, chunk: Chunk) -> tuple[int, int] | None:
+def _place_in(parent: PlacedParent, finder: PartFinder, chunk: Chunk) -> tuple[int, int] | None:
     """Where in a parent's text a chunk stands, which may reach over its edges; None where it says something else."""
     start = chunk.metadata.char_start
-    at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
+    at = finder.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
     low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
     says_so = low < high and parent.text[low:high] == chunk.text[low - at : high - at]
     return (low, high) if says_so else None
 
 
-def _find_uncovered(parent: PlacedParent, family: Sequence[Chunk], start: int) -> str:
+def _find_uncovered(parent: PlacedParent, finder: PartFinder, family: Sequence[Chunk], start: int) -> str:
     """Return the part of a parent's text, from `start` on, that no chunk covers."""
-    covered = [place for chunk in family if (place := _place_in(parent, chunk)) is not None]
+    covered = [place for chunk in family if (place := _place_in(parent, finder, chunk)) is not None]
     ranges = merge_ranges([(max(low, start), high) for low, high in covered if high > start])
     return "".join(parent.text[low:high] for low, high in remaining(start, len(parent.text), ranges))
 
@@ -197,161 +214,21 @@ def _in_a_row(family: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """Return chunks by their number; none where one between them is missing."""
     row = sorted(family, key=lambda chunk: chunk.metadata.chunk_id)
     ids = [chunk.metadata.chunk_id for chunk in row]
-    return tuple(row) if ids == list(range(ids[0], ids[0] + len(ids))) else ()
+    return tuple(row) if is_row(ids) else ()
+
+
+def is_row(ids: Sequence[int]) -> bool:
+    """Whether distinct numbers, ascending, follow each other without a hole."""
+    return ids[-1] - ids[0] + 1 == len(ids)
 
 
 def holds_whole(span: Span, parents: Mapping[str, PlacedParent]) -> bool:
     """Whether all of some parent stands in `span`."""
+    finder = PartFinder(span.text)
     for parent_id in {chunk.metadata.parent_id for chunk in span.chunks}:
         parent = parents.get(parent_id) if parent_id is not None else None
         if parent is None or parent.doc_id != span.doc_id:
             continue
-        if parent.text.strip() and parent.text.strip() in span.text:
-            return True
-    return False
-
-
-def covered_share(parent: PlacedParent, spans: Sequence[Span]) -> float:
-    """Share of a parent's characters that `spans` show, in [0, 1]."""
-    if not parent.text:
-        return 0.0
-    start, end = parent.char_start, parent.char_end
-    if start is not None and end is not None and all(s.char_start is not None for s in spans):
-        inside = [(max(start, s.char_start or 0), min(end, s.char_end or 0)) for s in spans]
-        shown = sum(high - low for low, high in merge_ranges([pair for pair in inside if pair[0] < pair[1]]))
-    else:
-        shown = sum(len(s.text) for s in spans if s.text in parent.text)
-    return min(1.0, shown / len(parent.text))
-
-
-def _swap_in(parent: PlacedParent, inside: Sequence[Span], token_count: int) -> Span:
-    """One span with the parent's text; it takes the place of those inside it."""
-    best = max(inside, key=lambda span: span.score)
-    by_id = {chunk.metadata.chunk_id: chunk for span in inside for chunk in span.chunks}
-    ids = sorted(by_id)
-    whole_row = ids == list(range(ids[0], ids[-1] + 1))
-    if parent.children and set(ids) <= {chunk.metadata.chunk_id for chunk in parent.children}:
-        chunks = list(parent.children)
-    else:
-        # chunks between the spans are not known, so a span that lists chunks without holes lists the best span's
-        chunks = [by_id[i] for i in ids] if whole_row else list(best.chunks)
-    return replace(
-        best,
-        chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
-        chunks=chunks,
-        text=parent.text,
-        char_start=parent.char_start,
-        char_end=parent.char_end,
-        token_count=token_count,
-        value=sum(span.value for span in inside),
-        exact=parent.char_start is not None,
-        segments=_segments(parent, chunks),
-        parent_id=parent.parent_id,
-        prefix=None,
-    )
-
-
-def _segments(parent: PlacedParent, chunks: Sequence[Chunk]) -> tuple[Segment, ...]:
-    """Map a parent's text to its known children; what lies between them goes with the one before."""
-    if parent.char_start is None:
-        return (Segment(0, len(parent.text), chunks[0].metadata.chunk_id, None),)
-    cuts: list[tuple[int, int]] = []
-    for chunk in chunks:
-        start, end = chunk.metadata.char_start, chunk.metadata.char_end
-        if start is None or end is None:
-            continue
-        low = max(0, start - parent.char_start, cuts[-1][0] if cuts else 0)
-        high = min(len(parent.text), end - parent.char_start)
-        # a child begins a segment where it stands, and what follows it, up to the next one, another
-        if low < high:
-            cuts += [(low, chunk.metadata.chunk_id), (high, chunk.metadata.chunk_id)]
-    edges = [(0, chunks[0].metadata.chunk_id), *cuts, (len(parent.text), chunks[-1].metadata.chunk_id)]
-    return tuple(
-        Segment(low, high, chunk_id, parent.char_start + low)
-        for (low, chunk_id), (high, _) in itertools.pairwise(edges)
-        if low < high
-    )
-
-
-def _names(span: Span, parent: PlacedParent) -> bool:
-    """Whether a chunk of a span says that it is a child of this parent."""
-    return any(chunk.metadata.parent_id == parent.parent_id for chunk in span.chunks)
-
-
-def _spans_of(parent: PlacedParent, spans: Sequence[Span]) -> list[Span]:
-    """Spans that lie wholly in a parent: those it can replace without losing a character."""
-    start, end = parent.char_start, parent.char_end
-    inside = []
-    for span in spans:
-        if span.pinned or span.doc_id != parent.doc_id:
-            continue
-        if start is not None and end is not None and span.char_start is not None and span.char_end is not None:
-            if start <= span.char_start and span.char_end <= end:
-                if span.text not in parent.text:
-                    return []  # its offsets, or the span's, do not tell the truth
-                inside.append(span)
-        elif _names(span, parent) and span.text in parent.text:
-            # where places are not known, the same words may stand in another section: only its own children count
-            inside.append(span)
-    own = any(_names(span, parent) for span in inside)
-    return inside if own else []
-
-
-def swap_in(
-    spans: Sequence[Span],
-    parents: Mapping[str, PlacedParent],
-    token_counts: Mapping[str, int],
-    room: int,
-    config: RetrievalConfig,
-) -> tuple[list[Span], list[tuple[Span, Span]]]:
-    """Swap spans for their parent where most of it is covered and the budget allows (auto-merging).
-
-    Parameters
-    ----------
-    spans : best first
-    parents : by parent_id
-    token_counts : tokens of each parent, by parent_id
-    room : tokens the budget has left
-    config : `parent_coverage`, `max_parent_chars`
-
-    Returns
-    -------
-    spans
-        With the parents in place of what they cover.
-    swaps
-        `(span, parent span)` for each span that was replaced.
-    """
-    kept = list(spans)
-    swaps: list[tuple[Span, Span]] = []
-    for span in spans:
-        for parent_id in dict.fromkeys(chunk.metadata.parent_id for chunk in span.chunks):
-            parent = parents.get(parent_id) if parent_id is not None else None
-            if parent is None or len(parent.text) > config.max_parent_chars or _overlaps(parent, kept):
-                continue
-            inside = _spans_of(parent, kept)
-            if not inside or any(s.parent_id == parent_id for s in inside):
-                continue
-            price = token_counts[parent.parent_id] - sum(s.token_count for s in inside)
-            if price > room or covered_share(parent, inside) < config.parent_coverage:
-                continue
-            made = _swap_in(parent, inside, token_counts[parent.parent_id])
-            kept[kept.index(inside[0])] = made
-            kept = [s for s in kept if not any(s is old for old in inside)]
-            swaps += [(old, made) for old in inside]
-            room -= price
-    return kept, swaps
-
-
-def _overlaps(parent: PlacedParent, spans: Sequence[Span]) -> bool:
-    """Whether a span reaches over the parent's edge: swapping it in would show those characters twice."""
-    start, end = parent.char_start, parent.char_end
-    if start is None or end is None:
-        return False
-    for span in spans:
-        if span.doc_id != parent.doc_id:
-            continue
-        known = [(s.char_start, s.char_start + s.end - s.start) for s in span.segments if s.char_start is not None]
-        inside = len(known) == len(span.segments) and all(start <= low and high <= end for low, high in known)
-        if not inside and any(low < end and high > start for low, high in known):
+        if parent.core and len(parent.core) <= len(span.text) and finder.find(parent.core) >= 0:
             return True
     return False

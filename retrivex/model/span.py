@@ -75,6 +75,14 @@ class Span:
         return (self.chunk_ids[0], self.chunk_ids[-1])
 
 
+def ids_without_place(span: Span) -> set[int]:
+    """Return the numbers of the chunks that a span shows without knowing where in the document."""
+    if span.exact and span.char_start is not None:
+        return set()
+    placed = {segment.chunk_id for segment in span.segments if segment.char_start is not None}
+    return {chunk_id for chunk_id in span.chunk_ids if chunk_id not in placed}
+
+
 def cut_span(span: Span, start: int, end: int, token_count: int) -> Span:
     """Return the part `text[start:end]` of a span, with its offsets, chunks and source map cut to fit.
 

@@ -75,6 +75,12 @@ class TextIndex:
                 yield at
                 reached = at + len(part)
 
+    def all_places(self, part: str) -> Integers:
+        """Return where a part stands in a text that is alone and sorted, overlaps included, in any order."""
+        assert self._order is not None
+        low, high = self._bounds(part)
+        return self._order[low:high]
+
     def _bounds(self, part: str) -> tuple[int, int]:
         """Return from where to where the suffixes stand in the order that begin with a part."""
         assert self._order is not None
@@ -85,6 +91,52 @@ class TextIndex:
 
         low = bisect_left(self._order, part, key=begin)
         return low, bisect_right(self._order, part, low, key=begin)
+
+
+class PartFinder:
+    """A text in which the first place of parts is looked for; they are told by a suffix array where there are many.
+
+    Parameters
+    ----------
+    text : what is looked in
+
+    Examples
+    --------
+    >>> finder = PartFinder("Bees sleep. Do bees sleep?")
+    >>> finder.find("sleep"), finder.find("ants"), finder.holds_once("Bees"), finder.holds_once("sleep")
+    (5, -1, True, False)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, tuple[int, bool]] = {}
+        self._index: TextIndex | None = None
+
+    def find(self, part: str) -> int:
+        """Return where a part first stands; -1 where it does not."""
+        return self._look_up(part)[0]
+
+    def holds_once(self, part: str) -> bool:
+        """Whether a part stands in the text once, overlaps counted."""
+        return self._look_up(part)[1]
+
+    def _look_up(self, part: str) -> tuple[int, bool]:
+        known = self._known.get(part)
+        if known is None:
+            known = self._known[part] = self._read(part) if len(self._known) < FEW else self._search(part)
+        return known
+
+    def _read(self, part: str) -> tuple[int, bool]:
+        at = self._text.find(part)
+        return at, at >= 0 and self._text.find(part, at + 1) < 0
+
+    def _search(self, part: str) -> tuple[int, bool]:
+        if not self._text or not part:
+            return self._read(part)
+        if self._index is None:
+            self._index = TextIndex([self._text], FEW + 1, len(self._text))
+        places = self._index.all_places(part)
+        return (int(places.min()), len(places) == 1) if len(places) else (-1, False)
 
 
 def _read(text: str, part: str) -> Iterator[int]:

@@ -10,7 +10,7 @@ import pytest
 from support.processor_time import growth
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, tile
 
-from retrivex import Chunk, SpanComposer
+from retrivex import Chunk, SeedHit, SpanComposer
 from retrivex.composer.pinned import pinned_span
 from retrivex.model.chunk import ChunkKey
 
@@ -80,6 +80,28 @@ def test_time_grows_with_the_number_of_texts_that_are_known(kind: str, place: Pl
 @pytest.mark.parametrize("kind", ["pinned", "excluded", "one place", "kept"])
 def test_time_grows_with_the_number(kind: str) -> None:
     assert growth(lambda count: _compose(kind, count), 150) < 10
+
+
+def _compose_parents(kind: str, count: int) -> Any:
+    """Compose hits on chunks of two to a parent, or of one parent for all of them, in one span or in one for each."""
+    texts, step = _texts(2 * count), 3 if kind == "gaps" else 2
+    chunks, parents, start = [], dict[str, str](), 0
+    for number, text in enumerate(texts):
+        doc_id = f"d{number // 2}" if kind == "documents" else "d"
+        name = "p" if kind in ("one parent", "apart") else f"p{number // 2}"
+        chunk_id = 3 * number if kind == "apart" else number // 2 * step + number % 2
+        place = start if kind in ("one document", "gaps") else None
+        chunks.append(make_chunk(doc_id, chunk_id, text, place, parent_id=name))
+        parents[name] = parents.get(name, "") + text
+        start += len(text) + (500 if kind == "gaps" and number % 2 else 0)
+    hits = [SeedHit(chunk, 1 - number / len(chunks)) for number, chunk in enumerate(chunks)]
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "token_budget": 1_000_000}
+    return compose(hits, make_store(*chunks), parents, max_parent_chars=10**9, **options)
+
+
+@pytest.mark.parametrize("kind", ["documents", "one document", "gaps", "no offsets", "one parent", "apart"])
+def test_time_grows_with_the_number_of_parents(kind: str) -> None:
+    assert growth(lambda count: _compose_parents(kind, count), 400) < 8
 
 
 @pytest.mark.parametrize("spare", [0, 6, 12, 20])

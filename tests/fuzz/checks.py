@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, get_args
@@ -18,6 +19,7 @@ from retrivex.composition.trace import UnitNote
 from retrivex.merging.exclusions import MIN_SENTENCE
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.hit import DropReason
+from retrivex.model.span import ids_without_place
 from retrivex.scoring.calibrated import load_coefficients
 from retrivex.scoring.effort import expected_shares, find_floor
 from retrivex.text.ranges import merge_ranges, remaining
@@ -76,6 +78,7 @@ def check_spans(case: Case, config: RetrievalConfig, spans: Sequence[Span], coun
     check_pinned(config, spans)
     check_excluded(case, config, spans)
     check_parents(case, spans)
+    check_passages_of_parents(case, config, spans)
 
 
 def check_factors(case: Case, config: RetrievalConfig, span: Span) -> None:
@@ -294,6 +297,23 @@ def check_parents(case: Case, spans: Sequence[Span]) -> None:
             expect(not leaked, "a parent shows what a chunk of it hides", key, span.parent_id)
 
 
+def check_passages_of_parents(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
+    """Check that no parent repeats a chunk that is excluded, pinned or shown beside it, where places do not tell."""
+    earlier = [span for item in config.exclude for span in getattr(item, "spans", [item]) if isinstance(span, Span)]
+    excluded = {item.key for item in config.exclude if isinstance(item, Chunk)}
+    texts = {item.strip() for item in config.exclude if isinstance(item, str)}
+    shown = Counter((span.doc_id, at) for span in [*spans, *earlier] for at in ids_without_place(span))
+    for span in spans:
+        if span.parent_id is None or span.pinned or span.doc_id not in case.world.truthful:
+            continue
+        own = ids_without_place(span)
+        for chunk in span.chunks:
+            expect(chunk.key not in excluded, "a parent shows an excluded chunk", chunk.key)
+            expect(chunk.text.strip() not in texts, "a parent shows an excluded text", chunk.text)
+            elsewhere = shown[chunk.key] - (chunk.metadata.chunk_id in own)
+            expect(elsewhere == 0, "a parent shows a chunk twice", chunk.key)
+
+
 def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
     """Check that nothing excluded is shown."""
     free = [span for span in spans if not span.pinned]
@@ -482,7 +502,7 @@ def check_tiling(case: Case, made: Composition, doc_id: str) -> None:
     numbers = {note.chunk_id for note in made.trace.notes if note.doc_id == doc_id and note.outcome != "refused"}
     if any((doc_id, i) not in case.world.places or not _as_indexed(case, (doc_id, i)) for i in numbers):
         return
-    if numbers != set(range(min(numbers), max(numbers) + 1)):
+    if max(numbers) - min(numbers) + 1 != len(numbers):
         return  # several runs, which may overlap
     places = [case.world.places[doc_id, i] for i in sorted(numbers)]
     reached = places[0][1]

@@ -252,6 +252,15 @@ def _unasked_parents(original: Any) -> Any:
     return parents
 
 
+def _places_and_long_texts(original: Any) -> Any:
+    """Compare parents as a whole alone."""
+
+    def touch_parents(self: Any, some: Any) -> Any:
+        return self.touch([(parent.doc_id, parent.char_start, parent.text) for parent in some])
+
+    return touch_parents
+
+
 MUTANTS = (
     Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
@@ -288,5 +297,6 @@ TRAPS = (
     Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
     Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
     Mutant("parents show chunks that a store keeps back", parents._Row, "_miss", _guards_off),
+    Mutant("parents show short passages again", exclusions.Exclusions, "touch_parents", _places_and_long_texts),
 )
 """For `fuzz.traps`: random calls seldom meet them."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fuzz.cases import QUERIES, Case, make_case
-from fuzz.compositions import Bench, run_case
+from fuzz.compositions import COUNTERS, Bench, run_case
 from fuzz.mutants import TRAPS
 from fuzz.stores import HONEST, make_store
 from fuzz.trial import Trial
 from fuzz.worlds import BEYOND_FLOATS, make_world
 
-from retrivex import Chunk, ChunkMetadata, SeedHit
+from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
+from retrivex.model.chunk import MAX_CHUNK_ID
 
 KIND = "traps"
 TOTAL, SHORT = 20_000, 500
@@ -84,6 +85,48 @@ def _parents_of_two_scopes(rng: random.Random, case: Case) -> None:
     case.options["token_budget"] = rng.choice((200, 2000))
 
 
+def _add_family(case: Case, ids: Sequence[int], texts: Sequence[str], *, offsets: bool) -> list[Chunk]:
+    """Add a document whose chunks have these numbers, and one parent, to what a call knows; ask for the parent."""
+    world, start, chunks = case.world, 0, []
+    for at, text in zip(ids, texts, strict=True):
+        place = (start, start + len(text))
+        said = {"parent_id": "family/p", "chunk_count": len(ids) if ids[-1] == len(ids) - 1 else None}
+        chunks.append(Chunk(text, ChunkMetadata("family", at, *(place if offsets else (None, None)), **said)))
+        world.places["family", at] = place
+        start += len(text)
+    world.sources["family"] = world.parents["family/p"] = "".join(texts)
+    world.truthful.add("family")
+    world.located |= {"family"} if offsets else set()
+    world.chunks |= {chunk.key: chunk for chunk in chunks}
+    world.store |= {chunk.key: chunk for chunk in chunks}
+    case.store, case.parent_store, case.scope = world.store, world.parents, None
+    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6, "token_budget": 2000}
+    return chunks
+
+
+def _children_far_apart(rng: random.Random, case: Case) -> None:
+    """Give one parent to chunks whose numbers lie any distance apart."""
+    count = rng.randint(2, 5)
+    ids = sorted({0, *(rng.choice((rng.randrange(200), rng.randrange(10**13), MAX_CHUNK_ID)) for _ in range(count))})
+    texts = [f"Bees of hive {at} fly by day and not at all by night. " for at in range(len(ids))]
+    chunks = _add_family(case, ids, texts, offsets=rng.random() < 0.5)
+    case.hits = [SeedHit(chunk, rng.choice((0.5, 1.0))) for chunk in rng.sample(chunks, rng.randint(1, len(chunks)))]
+
+
+def _short_passages_in_parents(rng: random.Random, case: Case) -> None:
+    """Exclude or pin chunks without offsets that are too short to be told by their words alone."""
+    texts = [f"{rng.choice(('Bees', 'Ants', 'Wasps'))} fly {at}. " for at in range(rng.randint(3, 8))]
+    chunks = _add_family(case, range(len(texts)), texts, offsets=rng.random() < 0.2)
+    first = rng.randrange(len(chunks))
+    gone = chunks[first : first + rng.choice((1, 1, 2))]
+    earlier = SpanComposer(tokenizer=COUNTERS["words"]).compose([SeedHit(chunk, 1.0) for chunk in gone], {}, window=0)
+    items = rng.choice((tuple(gone), tuple(earlier.spans), tuple(chunk.text for chunk in gone)))
+    option = "exclude" if isinstance(items[0], str) else rng.choice(("exclude", "pinned"))
+    case.options |= {option: items}
+    left = [chunk for chunk in chunks if chunk not in gone]
+    case.hits = [SeedHit(chunk, rng.choice((0.5, 1.0))) for chunk in rng.sample(left, rng.randint(1, len(left)))]
+
+
 def _chunks_of(case: Case) -> list[Any]:
     return [hit.chunk for hit in case.all_hits()]
 
@@ -92,6 +135,8 @@ KINDS: dict[str, Callable[[random.Random, Case], None]] = {
     "a joiner of chunks that are gone": _joiner_of_gone_chunks,
     "embeddings beyond floats": _embeddings_beyond_floats,
     "parents of two scopes": _parents_of_two_scopes,
+    "children far apart": _children_far_apart,
+    "short passages in parents": _short_passages_in_parents,
 }
 
 

@@ -10,6 +10,7 @@ from support.strategies import bare, compose, hits_of, make_chunk, make_store, s
 
 from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
 from retrivex.merging.parents import place_parent
+from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores import InMemoryChunkStore
 
 TEXTS = sentences("d", 6)
@@ -91,6 +92,17 @@ def test_a_span_over_the_edge_of_a_parent_is_left_alone() -> None:
     assert composition.text.count("d2a") == composition.text.count("d3a") == 1
 
 
+def test_a_span_over_the_edge_of_a_parent_without_offsets_is_left_alone() -> None:
+    chunks = [
+        make_chunk("d", at, text, parent_id=f"p{at // 5}", chunk_count=10) for at, text in enumerate(sentences("d", 10))
+    ]
+    store = make_store(*chunks)
+    parents = {f"p{n}": "".join(chunk.text for chunk in chunks[5 * n : 5 * n + 5]) for n in range(2)}
+    scores = {0: 1.0, 1: 0.9, 2: 0.8, 4: 0.7, 5: 0.6}
+    composition = compose(hits_of(store, scores), store, parents, window=0, return_parents="auto", run_cost=0.0)
+    assert [composition.text.count(f"d{at}a") for at in scores] == [1, 1, 1, 1, 1]
+
+
 class ParentStore:
     """Counts what it is asked for."""
 
@@ -127,6 +139,57 @@ def test_a_failing_parent_store_is_reported() -> None:
 def test_a_parent_of_another_scope_is_not_shown() -> None:
     secret = {"p0": make_chunk("d", 0, PARENTS["p0"], 0, scope="zeta")}
     assert made({0: 0.9, 1: 0.8}, secret).spans[0].parent_id is None
+
+
+SHORT = bare("d", ["Bees fly. ", "Ants walk. ", "Wasps sting all. "], parent_id="p", chunk_count=3)
+EARLIER = compose(hits_of(SHORT, {0: 0.9, 1: 0.8}), SHORT, window=0)  # in one span
+BESIDE = bare("other", ["Bees fly. "])["other", 0]
+
+
+@pytest.mark.parametrize("option", ["exclude", "pinned"])
+@pytest.mark.parametrize("item", [SHORT["d", 0], *EARLIER.spans, BESIDE], ids=["chunk", "span", "same text"])
+def test_a_parent_that_holds_a_short_passage_without_offsets_does_not_show_it_again(option: str, item: Any) -> None:
+    hits = hits_of(SHORT, {1: 1.0, 2: 0.9} if isinstance(item, Chunk) else {2: 0.9})
+    text = "".join(chunk.text for chunk in SHORT.values())
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    assert compose(hits, SHORT, {"p": text}, **options).text.count("Bees") == 1
+    composition = compose(hits, SHORT, {"p": text}, **options, **{option: [item]})
+    assert [span.parent_id for span in composition.spans if not span.pinned] == [None]
+    assert composition.text.count("Bees") == (1 if option == "pinned" else 0)
+
+
+def test_a_parent_does_not_show_a_sentence_that_is_excluded() -> None:
+    store = bare("d", ["Bees fly. Ants walk. ", "Wasps sting all. "], parent_id="p", chunk_count=2)
+    text = "".join(chunk.text for chunk in store.values())
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "exclude": ["Ants walk."]}
+    assert "Ants" not in compose(hits_of(store, {0: 1.0, 1: 0.9}), store, {"p": text}, **options).text
+
+
+def test_a_parent_whose_place_is_not_known_does_not_show_what_is_excluded_by_its_place() -> None:
+    store = tile("d", ["Bees fly. ", "Ants walk. ", "Wasps sting. "], parent_id="p", chunk_count=3)
+    hits = hits_of(store, {0: 1.0, 2: 0.9})
+    parents = {"p": Chunk("".join(chunk.text for chunk in store.values()), ChunkMetadata("d", 0, 0, 5))}
+    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    (whole,) = compose(hits, store, parents, **options).spans
+    assert (whole.parent_id, whole.char_start) == ("p", None)
+    composition = compose(hits, store, parents, exclude=[("d", 10, 21)], **options)
+    assert [span.parent_id for span in composition.spans] == [None, None]
+
+
+@pytest.mark.parametrize("offsets", [True, False])
+@pytest.mark.parametrize("distance", [1, 129, 9_000_000_000_000, MAX_CHUNK_ID])
+def test_children_any_distance_apart_cost_no_time(distance: int, offsets: bool) -> None:
+    texts = ["Bees fly by day and not at all by night. ", "Ants walk by night and not at all by day. "]
+    chunks = [
+        make_chunk("d", at, text, start if offsets else None, parent_id="p")
+        for at, text, start in zip((0, distance), texts, (0, len(texts[0])), strict=True)
+    ]
+    hits = [SeedHit(chunk, 1.0) for chunk in chunks]
+    composition = compose(hits, make_store(*chunks), {"p": "".join(texts)}, return_parents="auto", window=0)
+    assert [span.parent_id for span in composition.spans] == ["p"]
+    assert [chunk.metadata.chunk_id in (0, distance) for chunk in composition.spans[0].chunks] == (
+        [True, True] if distance == 1 else [True]
+    )
 
 
 def test_where_a_parent_stands() -> None:
