@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any
 
 from retrivex.errors import StoreError, describe_cause, quoted
+from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
@@ -283,10 +284,12 @@ class StoreAccess:
                 kept[key] = chunk
             elif asked_for(key):
                 known = kept.setdefault(key, chunk)
-                if known is not chunk and known.text != chunk.text:
+                if known is not chunk:
                     # whichever came first must not decide: a store may answer in any order
-                    kept[key] = min(known, chunk, key=lambda c: c.text)
-                    reply.conflicts.append(key)
+                    kept[key] = min(known, chunk, key=lambda c: (c.text, *canonical_form(c)))
+                    if known.text != chunk.text:
+                        reply.conflicts.append(key)
+        reply.conflicts = sorted(set(reply.conflicts))
         return reply
 
     def _make_partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:

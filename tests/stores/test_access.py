@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
 
-from retrivex import Chunk, RetrievalConfig, SpanComposer, Window
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, Window
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.merging.intervals import merge_windows
 from retrivex.stores.access import split_windows
@@ -226,3 +227,17 @@ def test_parents_that_nobody_asked_for_are_left_alone(extra: Any, word: str | No
     assert [word in warning for warning in made.warnings] == ([] if word is None else [True])
     again = composer.compose(hits_of(store, {1: 1.0}), store, Parents(parent))
     assert not again.warnings
+
+
+def test_of_two_chunks_of_one_place_and_text_the_same_is_used_in_any_order() -> None:
+    twins = [
+        Chunk("Bees sleep.", ChunkMetadata("e", 1, **fields))
+        for fields in ({}, {"timestamp": 1.0}, {"prefix": "# Bees\n"}, {"links": (("d", 3),)})
+    ]
+    hit = make_chunk("e", 0, "Bees fly.")
+    made = [
+        compose([SeedHit(hit, 1.0)], Store(lambda _, answer=answer: [hit, *answer])).to_dict()
+        for answer in permutations(twins)
+    ]
+    assert all(composition == made[0] for composition in made)
+    assert "Bees sleep." in made[0]["text"]
