@@ -47,7 +47,7 @@ def _plain(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(_plain, value))}]"
     kind = type(value)
-    if kind.__repr__ is object.__repr__:  # the address of an object says nothing of it
+    if getattr(kind, "__repr__", None) is object.__repr__:  # the address of an object says nothing of it
         return kind.__qualname__
     try:
         return repr(value)

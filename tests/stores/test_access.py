@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import permutations
@@ -241,3 +242,59 @@ def test_of_two_chunks_of_one_place_and_text_the_same_is_used_in_any_order() -> 
     ]
     assert all(composition == made[0] for composition in made)
     assert "Bees sleep." in made[0]["text"]
+
+
+class Endless:
+    """Never comes to an end, and notes how much was read of it."""
+
+    def __init__(self, *, awaited: bool, counted: bool) -> None:
+        self.given = 0
+        self._counted = counted
+        name = "fetch_counted" if counted else "fetch"
+        setattr(self, f"a{name}" if awaited else name, self._aanswer if awaited else self._answer)
+
+    def fetch(self, windows: Any, scope: Any = None) -> Any:
+        return self._answer(windows)
+
+    def _answer(self, windows: Any, scope: Any = None, tokenizer: str = "") -> Any:
+        while self.given < 2_000_000:  # whoever reads so far does not stop
+            self.given += 1
+            chunk = Chunk("x" * 100, ChunkMetadata("d", self.given))
+            yield (chunk, None) if self._counted else chunk
+
+    async def _aanswer(self, windows: Any, scope: Any = None, tokenizer: str = "") -> Any:
+        return self._answer(windows)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("timeout", [30.0, None])
+def test_an_answer_without_end_is_not_read_to_it(awaited: bool, counted: bool, timeout: float | None) -> None:
+    store, composer = Endless(awaited=awaited, counted=counted), SpanComposer(tokenizer=len)
+    options: dict[str, Any] = {"window": 1, "store_timeout_s": timeout}
+    if awaited:
+        made = asyncio.run(composer.acompose(HITS, store, **options))
+    else:
+        made = composer.compose(HITS, store, **options)
+    assert "fetch gave more than 10006 items where 3 chunks were asked for" in " ".join(made.warnings)
+    assert shown_ids(made.spans) == [5]
+    assert store.given == 10_007
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_an_answer_without_end_is_read_no_longer_than_it_is_awaited(awaited: bool) -> None:
+    """Also where so much was asked for that its number is no bound."""
+    store, composer = Endless(awaited=awaited, counted=False), SpanComposer(tokenizer=len)
+    options: dict[str, Any] = {"window": 10_000, "store_timeout_s": 0.1}
+    hits = [SeedHit(make_chunk(f"d{at}", 10_000, "Bees sleep."), 1.0) for at in range(50)]
+    if awaited:
+        made = asyncio.run(composer.acompose(hits, store, **options))
+    else:
+        made = composer.compose(hits, store, **options)
+    assert "no answer within store_timeout_s=0.1" in " ".join(made.warnings)
+    for _ in range(20):
+        read = store.given
+        time.sleep(0.1)
+        if store.given == read:
+            return
+    pytest.fail("it is still being read")
