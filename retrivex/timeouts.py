@@ -48,14 +48,15 @@ def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | No
 
     threading.Thread(target=work, name="retrivex-store", daemon=True).start()
     if not done.wait(min(seconds, threading.TIMEOUT_MAX)):
-        raise StoreTimeoutError(_late(seconds if limit is None else limit))
+        raise late_error(seconds if limit is None else limit)
     if errors:
         raise errors[0]
     return results[0]
 
 
-def _late(seconds: float) -> str:
-    return f"no answer within store_timeout_s={seconds:g}; raise it, or see what holds the store up"
+def late_error(seconds: float) -> StoreTimeoutError:
+    """Return the error of a store that has not answered within so many seconds."""
+    return StoreTimeoutError(f"no answer within store_timeout_s={seconds:g}; raise it, or see what holds the store up")
 
 
 def _failing_plainly(call: Callable[[], T]) -> T:
@@ -94,7 +95,7 @@ async def await_in_time(call: Callable[[], Awaitable[T]], seconds: float | None,
     except TimeoutError as error:
         if not limiter.expired():
             raise  # the callee's own
-        raise StoreTimeoutError(_late((seconds or 0.0) if limit is None else limit)) from error
+        raise late_error((seconds or 0.0) if limit is None else limit) from error
 
 
 async def in_own_task(call: Callable[[], Awaitable[T]]) -> T:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 from unicodedata import category
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import HitError
 from retrivex.expansion.fusion import reciprocal_rank_fusion
+from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason, SeedHit
 from retrivex.model.span import Span
@@ -144,6 +147,17 @@ def _check_scale(hit: SeedHit, config: RetrievalConfig) -> str | None:
     )
 
 
+def _order_tied(rows: list[_Row]) -> list[_Row]:
+    """Order hits that differ in nothing but their metadata and embeddings by these: the input's order says nothing."""
+    if len(rows) == 1:
+        return rows
+    return sorted(rows, key=lambda row: (row[5].unplaced or "", *canonical_form(row[5].chunk)))
+
+
+_Row: TypeAlias = tuple[float, ChunkKey, str, float, int, SeedHit, "str | None"]
+"""Similarity, turned round; key and text of the chunk; score; number in the list; hit; scope."""
+
+
 class _Sorter:
     """Sorts hits into usable ones, by ranking, and dropped ones with their reasons."""
 
@@ -162,7 +176,7 @@ class _Sorter:
         """Hits of one list by key, best first, each chunk once."""
         best: dict[ChunkKey, SeedHit] = {}
         bounded, allowed = self.config.score_scale != "unbounded", self.allowed
-        rows = []
+        rows: list[_Row] = []
         similarities = _similarities([hit.similarity_score for hit in hits], self.config)
         for number, (hit, similarity) in enumerate(zip(hits, similarities, strict=True)):
             chunk, metadata = hit.chunk, hit.chunk.metadata
@@ -170,6 +184,8 @@ class _Sorter:
             # equal scores are ordered by their chunks, so that the order they came in does not matter
             rows.append((-similarity, key, chunk.text, hit.similarity_score, number, hit, metadata.scope))
         rows.sort()
+        if len({row[1] for row in rows}) < len(rows):
+            rows = [row for _, tied in groupby(rows, itemgetter(0, 1, 2, 3)) for row in _order_tied(list(tied))]
         for _, key, text, _, _, hit, scope in rows:
             detail = _check_scale(hit, self.config) if bounded else None
             if detail is not None:

@@ -65,7 +65,8 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     r"""Return `text` with `&lt;` in place of `<` wherever it would open or close one of `tags`.
 
     Nothing else is changed. Letters of another width or case, with or without accents, slashes of another shape, and
-    white space or invisible characters between them, are seen through, as models see through them too.
+    invisible characters between them, are seen through, as models see through them too; so is white space before a name
+    and within bars as of `<|end|>`, but not between letters.
 
     Parameters
     ----------
@@ -103,7 +104,9 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
 def _opening(tags: tuple[str, ...]) -> re.Pattern[str]:
     """Pattern of what opens or closes an element, in a folded text."""
     names = sorted({seen(tag) for tag in tags}, key=lambda name: (-len(name), name))
-    return re.compile(rf"<(?=[/\\\s]*(?:{'|'.join(map(re.escape, names))})(?![\w-]))")
+    # <|end|> of chat templates may have white space within its bars
+    spaced = (r"\s*".join(re.escape(piece) for piece in re.split(r"(\|)", name) if piece) for name in names)
+    return re.compile(rf"<(?=[/\\\s]*(?:{'|'.join(spaced)})(?![\w-]))")
 
 
 def seen(text: str) -> str:

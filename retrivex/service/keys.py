@@ -22,7 +22,7 @@ from pathlib import Path
 from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
 from retrivex.service.errors import NotFoundError, UnauthorizedError
-from retrivex.stores.sqlite.connection import connect, sqlite_errors, store_path
+from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors, store_path
 
 _PREFIX = "rvx"
 _CACHE_KIB = 256
@@ -187,7 +187,13 @@ class Keys:
                 yield connection
 
     def _connect(self, mode: str) -> sqlite3.Connection:
-        return connect(self.path, mode=mode, busy_timeout_s=_BUSY_S, cache_kib=_CACHE_KIB)
+        connection = connect(self.path, mode=mode, busy_timeout_s=_BUSY_S, cache_kib=_CACHE_KIB)
+        try:
+            check_objects(connection, "the file of keys", objects_of(_SCHEMA))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
 def _digest(secret: str) -> bytes:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from retrivex.service.errors import RateError
-from retrivex.stores.sqlite.connection import connect, sqlite_errors
+from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors
 
 _CACHE_KIB = 256
 _BUSY_S = 2.0
@@ -69,6 +69,7 @@ class Quotas:
             self._connection = connect(path, mode="rwc", busy_timeout_s=_BUSY_S, cache_kib=_CACHE_KIB)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = OFF")
+            check_objects(self._connection, "the file of quotas", objects_of(_SCHEMA))
             self._connection.executescript(_SCHEMA)
 
     def close(self) -> None:

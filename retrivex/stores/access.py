@@ -11,14 +11,18 @@ from time import monotonic
 from typing import Any
 
 from retrivex.errors import StoreError, describe_cause, quoted
+from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
-from retrivex.timeouts import await_in_time, call_in_time, in_thread
+from retrivex.timeouts import await_in_time, call_in_time, in_thread, late_error
 from retrivex.tokens.stored import CandidateCounts
 
 _LISTED = 10_000
 """Chunks of windows that are listed to look them up; windows may be far wider than documents are long."""
+
+_SPARE = 10_000
+"""Items that a store may give beyond twice the chunks it was asked for."""
 
 _PLAIN_MAPPINGS = (dict, OrderedDict, defaultdict)
 
@@ -180,13 +184,13 @@ class StoreAccess:
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
-        asked, deadline = 0, self._deadline()
+        asked, deadline = 0, _deadline(self._time_limit(self.store))
         try:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                limit = None if self._time_limit(self.store) is None else _compute_time_left(deadline)
-                found += call_in_time(partial(self._fetch, batch), limit, self.timeout_s)
+                fetch = partial(self._fetch, batch, deadline)
+                found += call_in_time(fetch, _compute_time_left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
@@ -200,37 +204,44 @@ class StoreAccess:
             except Exception as error:  # noqa: BLE001 - see the class
                 return self._no_parents(error)
         found: list[Chunk] = []
-        asked, deadline = 0, self._deadline()
+        asked, deadline = 0, _deadline(self.timeout_s)
         try:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                found += await await_in_time(partial(self._afetch, batch), _compute_time_left(deadline), self.timeout_s)
+                afetch = partial(self._afetch, batch, deadline)
+                found += await await_in_time(afetch, _compute_time_left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
 
-    def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+    def _fetch(self, batch: tuple[Window, ...], deadline: float | None) -> list[Chunk]:
         if isinstance(self.store, Mapping):
             return _look_up(self.store, batch)
-        return _fetch_all(self.store, batch, self.scope, self.counts)
+        reader = self._reader(batch, deadline)
+        counted = getattr(self.store, "fetch_counted", None)
+        if counted is None:
+            return _check_answer(reader.read(self.store.fetch(batch, self.scope)))
+        name = self.counts.cache.name
+        return _take_counts(reader.read(counted(batch, self.scope, tokenizer=name)), self.counts)
 
-    async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
+    async def _afetch(self, batch: tuple[Window, ...], deadline: float | None) -> list[Chunk]:
         if isinstance(self.store, Mapping) and cannot_hang(self.store):
             return _look_up(self.store, batch)
         if not isinstance(self.store, Mapping):
+            reader = self._reader(batch, deadline)
             counted = getattr(self.store, "afetch_counted", None)
             if counted is not None:
                 name = self.counts.cache.name
-                return _take_counts(await _drain(await counted(batch, self.scope, tokenizer=name)), self.counts)
+                answer = await counted(batch, self.scope, tokenizer=name)
+                return _take_counts(await reader.drain(answer), self.counts)
             afetch = getattr(self.store, "afetch", None)
             if afetch is not None and not hasattr(self.store, "fetch_counted"):
-                return _check_answer(await _drain(await afetch(batch, self.scope)))
-        return await in_thread(partial(self._fetch, batch))
+                return _check_answer(await reader.drain(await afetch(batch, self.scope)))
+        return await in_thread(partial(self._fetch, batch, deadline))
 
-    def _deadline(self) -> float | None:
-        """When the time limit ends; all batches of a request share it."""
-        return None if self.timeout_s is None else monotonic() + self.timeout_s
+    def _reader(self, batch: Sequence[Window], deadline: float | None) -> _Reader:
+        return _Reader(sum(len(window) for window in batch), deadline, self.timeout_s)
 
     def _time_limit(self, store: object) -> float | None:
         """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
@@ -283,10 +294,12 @@ class StoreAccess:
                 kept[key] = chunk
             elif asked_for(key):
                 known = kept.setdefault(key, chunk)
-                if known is not chunk and known.text != chunk.text:
+                if known is not chunk:
                     # whichever came first must not decide: a store may answer in any order
-                    kept[key] = min(known, chunk, key=lambda c: c.text)
-                    reply.conflicts.append(key)
+                    kept[key] = min(known, chunk, key=lambda c: (c.text, *canonical_form(c)))
+                    if known.text != chunk.text:
+                        reply.conflicts.append(key)
+        reply.conflicts = sorted(set(reply.conflicts))
         return reply
 
     def _make_partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
@@ -305,30 +318,66 @@ class StoreAccess:
         return f"the {kind} store gave no {what} ({describe_cause(error)})"
 
 
+def _deadline(seconds: float | None) -> float | None:
+    """When a time limit ends; all batches of a request share it."""
+    return None if seconds is None else monotonic() + seconds
+
+
 def _compute_time_left(deadline: float | None) -> float | None:
     """Seconds until a deadline; a moment where it is past, so that waiting fails in the usual way."""
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
 
 
-async def _drain(answer: Any) -> Any:
-    """Return what was awaited as a list: a generator may wait, and is read where the event loop and the clock go on."""
-    return answer if type(answer) in (list, tuple) else await in_thread(partial(list, answer))
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads what a store gives, which may have no end: so much that it can be an answer, and so long as one is awaited.
+
+    Parameters
+    ----------
+    asked : chunks that were asked for
+    deadline : from when on nobody waits any more
+    limit_s : the time limit, for the error
+    """
+
+    asked: int
+    deadline: float | None
+    limit_s: float | None
+
+    def read(self, answer: Any) -> Any:
+        """Return the items of an answer.
+
+        Raises
+        ------
+        StoreError
+            If there are more than twice those that were asked for, and some: a whole document may be among them.
+        StoreTimeoutError
+            If it takes too long: the thread would go on for ever.
+        """
+        if type(answer) in (list, tuple):
+            return answer  # it is there already
+        items: list[Any] = []
+        for item in answer:
+            if len(items) >= 2 * self.asked + _SPARE:
+                raise StoreError(
+                    f"fetch gave more than {len(items)} items where {self.asked} chunks were asked for: a chunk store "
+                    "gives each chunk of the windows once"
+                )
+            if self.deadline is not None and monotonic() > self.deadline:
+                raise late_error(self.limit_s or 0.0)
+            items.append(item)
+        return items
+
+    async def drain(self, answer: Any) -> Any:
+        """Return the items of what was awaited: a generator may wait, and is read where the event loop goes on."""
+        return answer if type(answer) in (list, tuple) else await in_thread(partial(self.read, answer))
 
 
-def _check_answer(answer: Iterable[Any]) -> list[Chunk]:
+def _check_answer(answer: Sequence[Any]) -> list[Chunk]:
     chunks = list(answer)
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
             raise StoreError(f"fetch returned {type(chunk).__name__}: a chunk store gives Chunk objects, nothing else")
     return chunks
-
-
-def _fetch_all(store: Any, windows: Sequence[Window], scope: Scope, counts: CandidateCounts) -> list[Chunk]:
-    """Fetch, and drain what may be a generator while the clock still runs; take over counts made at index time."""
-    counted = getattr(store, "fetch_counted", None)
-    if counted is None:
-        return _check_answer(store.fetch(windows, scope))
-    return _take_counts(counted(windows, scope, tokenizer=counts.cache.name), counts)
 
 
 def _take_counts(answer: Iterable[tuple[Chunk, Any]], counts: CandidateCounts) -> list[Chunk]:

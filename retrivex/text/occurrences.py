@@ -22,7 +22,7 @@ class TextIndex:
     Parameters
     ----------
     texts : any number
-    searches : about how many parts will be looked for
+    searches : how many parts will be looked for at least; they are sorted as soon as it is many
     longest : most characters of a part
 
     Examples
@@ -39,13 +39,21 @@ class TextIndex:
         self._texts = texts  # read one by one where they hold every character there is, and nothing can separate them
         self._text = self._separator.join(texts)
         self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)][:-1]
-        sorts = searches > FEW and self._separator and self._text
-        self._order = suffix_order(self._text, longest) if sorts else None
+        self._longest = longest
+        self._searched = max(searches - 1, 0)
+        self._order: Integers | None = None
+
+    def _count_search(self) -> None:
+        """Sort the texts before more searches than reading them serves sooner; nobody knows beforehand how many."""
+        self._searched += 1
+        if self._order is None and self._searched > FEW and self._separator and self._text:
+            self._order = suffix_order(self._text, self._longest)
 
     def holds(self, part: str) -> bool:
         """Whether a part, which is not empty, stands in any of the texts."""
         if self._separator in part:
             return not self._separator and any(part in text for text in self._texts)
+        self._count_search()
         if self._order is None:
             return part in self._text
         at = self._bounds(part)[0]
@@ -60,6 +68,7 @@ class TextIndex:
             yield from ((number, at) for number, text in enumerate(self._texts) for at in _read(text, part))
         if self._separator in part:
             return
+        self._count_search()
         for at in self._places(part):
             number = bisect_right(self._starts, at) - 1
             yield number, at - self._starts[number]

@@ -10,7 +10,7 @@ import pytest
 from support.processor_time import growth
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, tile
 
-from retrivex import Chunk, SeedHit, SpanComposer
+from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.composer.pinned import pinned_span
 from retrivex.model.chunk import ChunkKey
 
@@ -75,6 +75,25 @@ def test_time_grows_with_the_number_of_places_that_are_known(kind: str, query: s
 @pytest.mark.parametrize(("kind", "place"), [("texts", tile), ("chunks", bare), ("pinned", bare)])
 def test_time_grows_with_the_number_of_texts_that_are_known(kind: str, place: Place) -> None:
     assert growth(lambda count: _half_known(kind, count, place, "When do bees sleep?"), 400) < 8
+
+
+@pytest.mark.parametrize("parts", [1, 50])
+@pytest.mark.parametrize("known", ["exclude", "pinned"])
+def test_time_grows_with_the_number_of_sentences_that_are_looked_for(known: str, parts: int) -> None:
+    """However few the chunks are: each sentence of theirs is looked for."""
+
+    def made(count: int) -> Any:
+        there, shown = (
+            "".join(f"In the end the bees of hive {number} {do} sleep. " for number in range(count))
+            for do in ("do not", "never")
+        )
+        size = len(there) // parts
+        texts = [there[at * size : (at + 1) * size] for at in range(parts)]
+        hits = hits_of(bare("d", texts), dict.fromkeys(range(parts), 1.0))
+        item = shown if known == "exclude" else Chunk(shown, ChunkMetadata("e", 0))
+        return compose(hits, {}, token_budget=10_000_000, **{known: [item]})
+
+    assert growth(made, 5000) < 10
 
 
 @pytest.mark.parametrize("kind", ["pinned", "excluded", "one place", "kept"])

@@ -141,3 +141,35 @@ def test_white_space_is_no_passage(strict: bool) -> None:
         assert [(hit.chunk_id, hit.reason) for hit in made.dropped] == [(1, "no_text"), (2, "no_text")]
         alone = SpanComposer(RetrievalConfig(strict=strict)).compose(hits[1:], store, query=query)
         assert "nothing but white space" in alone.dropped[0].detail
+
+
+TWINS: list[dict[str, Any]] = [
+    {"timestamp": 9.0},
+    {"timestamp": 1.0},
+    {"prefix": "# One\n"},
+    {"heading_path": ("Two",)},
+    {"links": (("e", 0),)},
+    {"parent_id": "p", "page": 3},
+    {"custom_metadata": {"title": "Bees", "tags": {"a", "b"}}},
+    {"custom_metadata": {"title": 10**5000, "by": object()}},
+    {"embedding": [1.0, 0.0]},
+    {"embedding": [0.0, 1.0]},
+]
+
+
+def _twin(embedding: Any = None, **fields: Any) -> Chunk:
+    return Chunk("Bees sleep.", ChunkMetadata("d", 0, **fields), embedding)
+
+
+@given(st.permutations([_twin(**fields) for fields in TWINS]))
+def test_of_hits_that_are_equal_but_for_their_metadata_the_same_is_shown_in_any_order(twins: list[Chunk]) -> None:
+    def made(chunks: list[Chunk]) -> Any:
+        others = [make_chunk("e", 0, "Ants walk."), make_chunk("f", 0, "Wasps sting.")]
+        hits = [SeedHit(chunk, 0.5) for chunk in [*chunks, *others]]
+        return SpanComposer(tokenizer=len).compose(hits, {}, ordering_strategy="chronological", diversity=0.3)
+
+    (first, *_), dropped = prepare_seeds([SeedHit(chunk, 0.5) for chunk in twins], RetrievalConfig(), OPEN)
+    (again, *_), _ = prepare_seeds([SeedHit(chunk, 0.5) for chunk in twins[::-1]], RetrievalConfig(), OPEN)
+    assert not dropped
+    assert first.chunk is again.chunk
+    assert made(twins).to_dict() == made(sorted(twins, key=id)).to_dict()

@@ -335,6 +335,7 @@ SHOWN = [
     ("Context: {context} Task: {question}", "x Task: y", "x Task\\: y"),
     ("<context>{context}</context> {question}", "x </Context> y", "x &lt;/Context> y"),
     ("<|user|>{context} {question}", "x <|user|> y", "x &lt;|user|> y"),
+    ("<|user|>{context} {question}", "x <|user |> < | user | > y", "x &lt;|user |> &lt; | user | > y"),
     ("[INST] {context} {question}", "x [INST] y", "x \\[INST\\] y"),
 ]
 JINJA = [

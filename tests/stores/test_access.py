@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import bare, compose, hits_of, make_chunk, sentences, shown_ids, windows
 
-from retrivex import Chunk, RetrievalConfig, SpanComposer, Window
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, Window
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.merging.intervals import merge_windows
 from retrivex.stores.access import split_windows
@@ -226,3 +228,73 @@ def test_parents_that_nobody_asked_for_are_left_alone(extra: Any, word: str | No
     assert [word in warning for warning in made.warnings] == ([] if word is None else [True])
     again = composer.compose(hits_of(store, {1: 1.0}), store, Parents(parent))
     assert not again.warnings
+
+
+def test_of_two_chunks_of_one_place_and_text_the_same_is_used_in_any_order() -> None:
+    twins = [
+        Chunk("Bees sleep.", ChunkMetadata("e", 1, **fields))
+        for fields in ({}, {"timestamp": 1.0}, {"prefix": "# Bees\n"}, {"links": (("d", 3),)})
+    ]
+    hit = make_chunk("e", 0, "Bees fly.")
+    made = [
+        compose([SeedHit(hit, 1.0)], Store(lambda _, answer=answer: [hit, *answer])).to_dict()
+        for answer in permutations(twins)
+    ]
+    assert all(composition == made[0] for composition in made)
+    assert "Bees sleep." in made[0]["text"]
+
+
+class Endless:
+    """Never comes to an end, and notes how much was read of it."""
+
+    def __init__(self, *, awaited: bool, counted: bool) -> None:
+        self.given = 0
+        self._counted = counted
+        name = "fetch_counted" if counted else "fetch"
+        setattr(self, f"a{name}" if awaited else name, self._aanswer if awaited else self._answer)
+
+    def fetch(self, windows: Any, scope: Any = None) -> Any:
+        return self._answer(windows)
+
+    def _answer(self, windows: Any, scope: Any = None, tokenizer: str = "") -> Any:
+        while self.given < 2_000_000:  # whoever reads so far does not stop
+            self.given += 1
+            chunk = Chunk("x" * 100, ChunkMetadata("d", self.given))
+            yield (chunk, None) if self._counted else chunk
+
+    async def _aanswer(self, windows: Any, scope: Any = None, tokenizer: str = "") -> Any:
+        return self._answer(windows)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize("timeout", [30.0, None])
+def test_an_answer_without_end_is_not_read_to_it(awaited: bool, counted: bool, timeout: float | None) -> None:
+    store, composer = Endless(awaited=awaited, counted=counted), SpanComposer(tokenizer=len)
+    options: dict[str, Any] = {"window": 1, "store_timeout_s": timeout}
+    if awaited:
+        made = asyncio.run(composer.acompose(HITS, store, **options))
+    else:
+        made = composer.compose(HITS, store, **options)
+    assert "fetch gave more than 10006 items where 3 chunks were asked for" in " ".join(made.warnings)
+    assert shown_ids(made.spans) == [5]
+    assert store.given == 10_007
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_an_answer_without_end_is_read_no_longer_than_it_is_awaited(awaited: bool) -> None:
+    """Also where so much was asked for that its number is no bound."""
+    store, composer = Endless(awaited=awaited, counted=False), SpanComposer(tokenizer=len)
+    options: dict[str, Any] = {"window": 10_000, "store_timeout_s": 0.1}
+    hits = [SeedHit(make_chunk(f"d{at}", 10_000, "Bees sleep."), 1.0) for at in range(50)]
+    if awaited:
+        made = asyncio.run(composer.acompose(hits, store, **options))
+    else:
+        made = composer.compose(hits, store, **options)
+    assert "no answer within store_timeout_s=0.1" in " ".join(made.warnings)
+    for _ in range(20):
+        read = store.given
+        time.sleep(0.1)
+        if store.given == read:
+            return
+    pytest.fail("it is still being read")

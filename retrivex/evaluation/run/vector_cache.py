@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import EncoderError
-from retrivex.stores.sqlite.connection import sqlite_errors
+from retrivex.stores.sqlite.connection import check_objects, objects_of, sqlite_errors
 from retrivex.stores.sqlite.vectors import unit_rows
 
 Vectors = NDArray[np.float32]
 Report = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
 
+_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
 _BLOCK = 512  # texts encoded in one call, and then written: what a killed run loses
 _ASKED = 500  # keys in one request, fewer than any SQLite allows
 
@@ -67,7 +68,9 @@ class VectorCache:
             return np.zeros((0, 0), dtype=np.float32)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with sqlite_errors(str(self._path)), closing(sqlite3.connect(self._path, timeout=60)) as file:
-            file.execute("CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+            file.execute("PRAGMA trusted_schema = OFF")
+            check_objects(file, str(self._path), objects_of(_SCHEMA))
+            file.execute(_SCHEMA)
             known = _read(file, keys)
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             self._fill(file, known, list(missing.items()), what, report)

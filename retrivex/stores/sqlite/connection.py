@@ -6,11 +6,13 @@ import os
 import sqlite3
 import stat
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Set
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from retrivex.errors import StoreError, describe_cause
+from retrivex.errors import StoreError, describe_cause, quoted
 
 _MAX_IDLE = 8
 _READER_CACHE_KIB = 16 * 1024
@@ -158,28 +160,55 @@ def _has_log(path: Path) -> bool:
         return False
 
 
-def check_objects(connection: sqlite3.Connection, path: str, views: Mapping[str, str]) -> None:
-    """Refuse a file with triggers, views or virtual tables that RetriVex did not make: they run code of the file.
+SchemaObject: TypeAlias = tuple[Any, Any, Any, Any]
+"""Type, name, table and SQL of a table, an index, a view or a trigger, as `sqlite_schema` has them."""
+
+# what ANALYZE makes, which anybody may run on a file of theirs
+_STATISTICS = frozenset(
+    ("table", name, name, f"CREATE TABLE {name}({columns})")
+    for name, columns in (
+        ("sqlite_stat1", "tbl,idx,stat"),
+        ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
+    )
+)
+
+
+def list_objects(connection: sqlite3.Connection) -> list[SchemaObject]:
+    """Return all that the schema of a file holds."""
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type DESC").fetchall()
+
+
+@cache
+def objects_of(schema: str) -> frozenset[SchemaObject]:
+    """Return what statements make, as SQLite writes it down."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema)
+        return frozenset(list_objects(connection))
+
+
+def check_objects(connection: sqlite3.Connection, path: str, made: Set[SchemaObject]) -> None:
+    """Refuse a file with anything that RetriVex did not make: a schema holds code, which SQLite runs for who reads.
+
+    Not only of triggers, views and virtual tables: generated columns, checks, defaults and indexes are computed, too,
+    and a table may replace the rows of others.
 
     Parameters
     ----------
     connection, path : the file
-    views : the SQL of the views and virtual tables it may have, by name
+    made : all that it may hold
 
     Raises
     ------
     StoreError
-        If it has another one.
+        If it holds something else.
     """
-    found = connection.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
-    )
-    for kind, name, sql in found:
-        if kind not in ("view", "table") or views.get(name) != sql:
-            what = "virtual table" if kind == "table" else kind
+    for found in list_objects(connection):
+        if found not in made and found not in _STATISTICS:
+            kind, name, _, sql = found
+            is_virtual = kind == "table" and str(sql)[:14].upper() == "CREATE VIRTUAL"
             raise StoreError(
-                f"{path} has the {what} {name!r}, which RetriVex did not make: others changed the file; index again "
-                "into a new one"
+                f"{path} has the {'virtual table' if is_virtual else kind} {quoted(name)}, which RetriVex did not "
+                "make: others changed the file; restore a copy, or make a new one (of a store: index again)"
             )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from functools import cache
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import check_objects
+from retrivex.stores.sqlite.connection import SchemaObject, check_objects, list_objects
 from retrivex.stores.sqlite.fts import TOKENIZER
 
 APPLICATION_ID = 0x52565831
@@ -35,16 +36,6 @@ _CHUNK_FIELDS = """
   prefix TEXT,
   sequence_kinds INTEGER NOT NULL,
 """
-
-_VIEWS = {
-    # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
-    # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
-    "chunk_terms": """CREATE VIEW chunk_terms AS
-      SELECT id, document, coalesce(terms, text) AS body, coalesce(heading_terms, '') AS heading FROM chunks""",
-    "chunk_fts": f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
-      body, heading, content='chunk_terms', content_rowid='id', tokenize="{TOKENIZER}"
-    )""",
-}
 
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -92,7 +83,13 @@ _TABLES = (
     "CREATE INDEX parents_document ON parents (document)",
     # of version 1; empty, and dropped with the first vector
     "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
-    *_VIEWS.values(),
+    # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
+    # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
+    """CREATE VIEW chunk_terms AS
+      SELECT id, document, coalesce(terms, text) AS body, coalesce(heading_terms, '') AS heading FROM chunks""",
+    f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
+      body, heading, content='chunk_terms', content_rowid='id', tokenize="{TOKENIZER}"
+    )""",
     # Merging 16 pieces of the index at once instead of 4 writes each word less often: a third faster, no slower to ask.
     "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('automerge', 16)",
 )
@@ -116,8 +113,8 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
     Raises
     ------
     StoreError
-        If the file belongs to another application or to a newer RetriVex, has triggers or views of others, is empty
-        and `read_only`, or lies where write-ahead logging cannot work.
+        If the file belongs to another application or to a newer RetriVex, holds anything that no version made, is
+        empty and `read_only`, or lies where write-ahead logging cannot work.
     """
     if _is_current(connection, path):
         return
@@ -156,6 +153,26 @@ def add_count_columns(connection: sqlite3.Connection) -> None:
     """
     for name in sorted(COUNT_COLUMNS.keys() - count_columns(connection)):
         connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
+
+
+@cache
+def _objects() -> frozenset[SchemaObject]:
+    """Return all that a file of any version may hold: without some columns, with those added, with vectors or not."""
+    made: set[SchemaObject] = set()
+    for known in range(len(COUNT_COLUMNS) + 1):
+        later = sorted(COUNT_COLUMNS)[known:]
+        with closing(sqlite3.connect(":memory:")) as connection:
+            for statement in _TABLES:
+                for name in later:
+                    statement = statement.replace(f"      {name} {COUNT_COLUMNS[name]},\n", "")
+                connection.execute(statement)
+            made.update(list_objects(connection))
+            for name in later:
+                connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
+                made.update(list_objects(connection))
+            add_vector_tables(connection)
+            made.update(list_objects(connection))
+    return frozenset(made)
 
 
 def add_vector_tables(connection: sqlite3.Connection) -> None:
@@ -219,5 +236,5 @@ def _is_current(connection: sqlite3.Connection, path: str) -> bool:
             f"{path} was written by a newer RetriVex (schema version {version}, this one reads {SCHEMA_VERSION}): "
             "upgrade retrivex-rag, or index again into a new file"
         )
-    check_objects(connection, path, _VIEWS)
+    check_objects(connection, path, _objects())
     return True

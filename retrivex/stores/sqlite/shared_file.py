@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import check_objects, connect, sqlite_errors, store_path
+from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors, store_path
 
 _PAUSE_S = 0.01  # between two tries to make the tables
 
@@ -31,7 +31,7 @@ class SharedFile:
     Raises
     ------
     StoreError
-        If the file cannot be opened, is none, is no database, or has triggers or views.
+        If the file cannot be opened, is none, is no database, or holds anything else.
     """
 
     def __init__(
@@ -49,7 +49,6 @@ class SharedFile:
             self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)
             try:
                 self._prepare(schema, time.monotonic() + busy_timeout_s)
-                check_objects(self._connection, str(self.path), {})
             except (StoreError, sqlite3.Error):
                 self._connection.close()
                 raise
@@ -59,6 +58,8 @@ class SharedFile:
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
+                # before anything is made: an index computes what is in its table
+                check_objects(self._connection, str(self.path), objects_of(schema))
                 self._connection.executescript(schema)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,16 @@ from support.early_files import with_vectors_inside
 from typer.testing import CliRunner
 
 from retrivex.cli import app
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import StoreError
+from retrivex.evaluation.run.vector_cache import VectorCache
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
+from retrivex.service.keys import Keys
+from retrivex.service.quotas import Quotas
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.schema import COUNT_COLUMNS
 from retrivex.stores.sqlite.shared_file import SharedFile
 
 TEXT = "Bees sleep at night."
@@ -240,6 +246,77 @@ def test_a_table_that_is_a_view_is_refused(tmp_path: Path) -> None:
         SQLiteStore(path)
 
 
+def rewrite_schema(path: Path, name: str, old: str, new: str) -> None:
+    """Change the SQL of a table, as only who means harm does."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        done = connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ? AND instr(sql, ?)", (old, new, name, old)
+        )
+        assert done.rowcount == 1
+
+
+COMPUTED = [
+    ("chunks", "text TEXT NOT NULL", "text TEXT GENERATED ALWAYS AS (printf('%.*c', 100000000, 'x')) VIRTUAL"),
+    ("chunks", "terms TEXT,", "terms TEXT CHECK (length(printf('%.*c', 100000000, 'x')) > 0),"),
+    ("chunks", "terms TEXT,", "terms TEXT DEFAULT (zeroblob(900000000)),"),
+    ("chunks", "terms TEXT,", "terms TEXT COLLATE NOCASE,"),
+    ("chunks", "UNIQUE (document, chunk_id)", "UNIQUE (document, chunk_id) ON CONFLICT REPLACE"),
+    ("chunks", "document INTEGER NOT NULL", "document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE"),
+    ("documents", "title TEXT", "title TEXT GENERATED ALWAYS AS (replace(hex(zeroblob(9)), '0', text)) VIRTUAL"),
+    ("parents", "text TEXT NOT NULL", "text TEXT GENERATED ALWAYS AS (printf('%.*c', 100000000, 'x')) VIRTUAL"),
+    ("vector_gaps", "count INTEGER NOT NULL", "count INTEGER NOT NULL CHECK (count < length(hex(zeroblob(9))))"),
+    ("chunks_scope", "(scope)", "(length(printf('%.*c', 100000000, scope)))"),
+    ("chunks_scope", "(scope)", "(scope) WHERE length(printf('%.*c', 100000000, scope)) > 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), COMPUTED)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_a_schema_computes_is_refused(tmp_path: Path, name: str, old: str, new: str, read_only: bool) -> None:
+    path = write_store(tmp_path / "s.db")
+    rewrite_schema(path, name, old, new)
+    with pytest.raises(
+        StoreError, match=rf"s\.db(: the file is damaged| has the (table|index) '{name}', which .* did)"
+    ):
+        SQLiteStore(path, read_only=read_only)
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("CREATE INDEX i ON chunks (length(printf('%.*c', 100000000, text)))", "index 'i'"),
+        ("CREATE TABLE t (document REFERENCES documents ON DELETE CASCADE)", "table 't'"),
+    ],
+)
+def test_what_others_added_is_refused(tmp_path: Path, sql: str, what: str) -> None:
+    path = write_store(tmp_path / "s.db", vectors=False)
+    change(path, "DELETE FROM chunks")  # an index computes what is in its table
+    change(path, sql)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match=f"has the {what}, which RetriVex did not make"):
+            SQLiteStore(path, read_only=read_only)
+
+
+def test_statistics_of_sqlite_are_no_code(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "s.db")
+    change(path, "ANALYZE")
+    read_everything(path)
+
+
+@pytest.mark.parametrize("added", [[], ["tokens_checksum"], ["tokens_checksum", "unit_cuts"]])
+@pytest.mark.parametrize("vectors", [True, False])
+def test_a_file_of_each_version_is_read_and_written(tmp_path: Path, added: list[str], vectors: bool) -> None:
+    shutil.copy(Path(__file__).parents[2] / "golden" / "0.2.0" / "index.db", tmp_path / "s.db")
+    for name in added:
+        change(tmp_path / "s.db", f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
+    SQLiteStore(tmp_path / "s.db", read_only=True).close()
+    with SQLiteStore(tmp_path / "s.db") as store:
+        store.drop_vectors()
+    for _ in range(2):
+        write_store(tmp_path / "s.db", vectors=vectors)
+
+
 def test_functions_that_reach_outside_do_not_run(tmp_path: Path) -> None:
     """`trusted_schema` is off: an index of the file calls harmless functions only."""
     path = write_store(tmp_path / "s.db")
@@ -247,6 +324,45 @@ def test_functions_that_reach_outside_do_not_run(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
     with SQLiteStore(path, read_only=True) as store, store._readers.connection() as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+def test_a_shared_file_computes_nothing(tmp_path: Path) -> None:
+    """Not even while its tables are made: an index computes what is in its table."""
+    schema = "CREATE TABLE IF NOT EXISTS item (name TEXT); CREATE INDEX IF NOT EXISTS names ON item (name)"
+    huge = "name TEXT GENERATED ALWAYS AS (printf('%.*c', 100000000, 'x')) VIRTUAL"
+    with closing(sqlite3.connect(tmp_path / "c.db")) as connection, connection:
+        connection.execute(f"CREATE TABLE item (id INTEGER PRIMARY KEY, {huge})")
+        connection.executemany("INSERT INTO item (id) VALUES (?)", [(at,) for at in range(9)])
+    with pytest.raises(StoreError, match=r"c\.db has the table 'item', which RetriVex did not make"):
+        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256)
+
+
+def test_no_other_database_computes_anything(tmp_path: Path) -> None:
+    """Nor those of keys and of quotas, or vectors kept for an evaluation."""
+
+    def count() -> None:
+        Quotas(tmp_path / "quotas.db", rate=1, concurrency=1).close()
+
+    def find() -> None:
+        Keys(tmp_path / "keys.db").are_needed()
+
+    def encode() -> None:
+        VectorCache(HashingEncoder(16), tmp_path).encode(["Bees."])
+
+    def make() -> None:
+        Keys(tmp_path / "keys.db").create("shop")
+
+    for first, again in ((count, count), (make, find), (make, make), (encode, encode)):
+        for file in tmp_path.glob("*"):
+            file.unlink()
+        first()
+        again()
+        (path,) = (file for file in tmp_path.iterdir() if not file.name.endswith(("-wal", "-shm")))
+        with closing(sqlite3.connect(path)) as connection:
+            (table,) = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
+        change(path, f"CREATE INDEX i ON {table} (printf('%.*c', 1000000000, 'x')) WHERE 0")
+        with pytest.raises(StoreError, match="has the index 'i', which RetriVex did not make"):
+            again()
 
 
 def test_a_shared_file_with_a_trigger_is_refused(tmp_path: Path) -> None:
