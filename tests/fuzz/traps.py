@@ -90,7 +90,8 @@ def _add_family(case: Case, ids: Sequence[int], texts: Sequence[str], *, offsets
     world, start, chunks = case.world, 0, []
     for at, text in zip(ids, texts, strict=True):
         place = (start, start + len(text))
-        said = {"parent_id": "family/p", "chunk_count": len(ids) if ids[-1] == len(ids) - 1 else None}
+        count = len(ids) if ids[-1] == len(ids) - 1 else None
+        said: dict[str, Any] = {"parent_id": "family/p", "chunk_count": count}
         chunks.append(Chunk(text, ChunkMetadata("family", at, *(place if offsets else (None, None)), **said)))
         world.places["family", at] = place
         start += len(text)
