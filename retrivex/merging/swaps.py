@@ -91,7 +91,7 @@ class _Kept:
     changes: Counter[str] = field(default_factory=Counter)
     _by_start: defaultdict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     _by_name: defaultdict[tuple[str, str | None], set[int]] = field(default_factory=lambda: defaultdict(set))
-    _unplaced: defaultdict[ChunkKey, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _without_place: defaultdict[ChunkKey, set[int]] = field(default_factory=lambda: defaultdict(set))
     _starts: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))  # of segments
     _ends: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -106,7 +106,7 @@ class _Kept:
         for name in self.names[number]:
             self._by_name[doc_id, name].add(number)
         for chunk_id in ids_without_place(span):
-            self._unplaced[doc_id, chunk_id].add(number)
+            self._without_place[doc_id, chunk_id].add(number)
         for low, high in _placed(span):
             insort(self._starts[doc_id], low)
             insort(self._ends[doc_id], high)
@@ -121,7 +121,7 @@ class _Kept:
         for name in self.names.pop(number):
             self._by_name[doc_id, name].remove(number)
         for chunk_id in ids_without_place(span):
-            self._unplaced[doc_id, chunk_id].remove(number)
+            self._without_place[doc_id, chunk_id].remove(number)
         for low, high in _placed(span):
             _take_out(self._starts[doc_id], low)
             _take_out(self._ends[doc_id], high)
@@ -135,7 +135,7 @@ class _Kept:
             return []
         if any(span.parent_id == parent.parent_id for span in inside) or _covered_share(parent, inside) < least:
             return []
-        if any(not self._unplaced[chunk.key] <= own for chunk in parent.held if chunk.key in self._unplaced):
+        if any(not self._without_place[chunk.key] <= own for chunk in parent.held if chunk.key in self._without_place):
             return []  # a span reaches over the edge, and where is not known
         return [] if self._overlaps(parent, inside) else numbers
 

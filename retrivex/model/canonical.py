@@ -1,4 +1,4 @@
-"""A canonical form of a chunk: which of two that are told apart by nothing else comes first."""
+"""A canonical form of a chunk: which of two that differ in nothing else comes first."""
 
 from __future__ import annotations
 

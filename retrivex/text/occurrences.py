@@ -103,7 +103,7 @@ class TextIndex:
 
 
 class PartFinder:
-    """A text in which the first place of parts is looked for; they are told by a suffix array where there are many.
+    """A text in which the first place of parts is looked for; a suffix array says it where there are many.
 
     Parameters
     ----------
