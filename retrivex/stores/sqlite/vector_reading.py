@@ -140,7 +140,9 @@ def _listed(
             places = _checked(np.unique(np.concatenate(found)), space)
         if not restriction:
             return places
-        within = places_within(connection, places.tolist(), restriction, values)
+        # later rows that are farther than all that the lists gave have nearer ones before them, which were not given
+        best, _ = nearest(_cosines(rows, query, places), factor * k)
+        within = places_within(connection, places[best].tolist(), restriction, values)
         if len(within) >= k:
             return within
         if len(within) * _CANDIDATES[-1] < k * factor:

@@ -431,6 +431,17 @@ def test_a_vector_has_one_score_in_whatever_company_it_is_compared(path: Path) -
         }
 
 
+def test_a_later_vector_does_not_take_the_place_of_a_nearer_one_under_a_restriction(path: Path) -> None:
+    where = {"page": {"max": 3}}
+    with SQLiteStore(path) as store:
+        with store.batch():
+            put(store, "batch", 19, seed=4)
+            store.index_vectors(19)
+        put(store, "later", 1, seed=5)
+        for k in range(1, 6):
+            assert found(store, k=k, where=where) == found(store, k=k, where=where, exact=True)
+
+
 # -- damage
 
 
