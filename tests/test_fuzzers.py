@@ -83,3 +83,16 @@ def test_a_run_of_faults_leaves_the_code_of_other_sections_as_it_was(
     found = json.loads(path.read_text())
     told = {name: [(row["digest"], row["cases"]) for row in part["code"]] for name, part in found.items()}
     assert told == {"kills": [("new", 7)], "soak": [("old", 9)]}
+
+
+def test_a_fuzzer_that_draws_otherwise_begins_anew_and_says_what_it_did_before(tmp_path: Path) -> None:
+    path = tmp_path / "fuzz.json"
+    before = ledger.read_ledger("traps", 1, "old draws", path)
+    before.add(7, 1.0, (), 7)
+    before.save(path)
+    assert ledger.read_ledger("traps", 1, "old draws", path).cases == 7
+    now = ledger.read_ledger("traps", 1, "new draws", path)
+    assert (now.cases, now.next, [row["cases"] for row in now.earlier]) == (0, 0, [7])
+    now.add(2, 1.0, (), 2)
+    now.save(path)
+    assert [row["cases"] for row in ledger.read_ledger("traps", 1, "newest draws", path).earlier] == [7, 2]

@@ -49,9 +49,11 @@ def fuzzed() -> str:
                 f"{account['mended']:,}",
                 f"{account['caught']} of {account['planted']}" if account["planted"] else "not tried yet",
                 _codes(account["code"]),
+                _codes(account.get("earlier", ())),
             ]
         )
     head = ["tried", "cases", "violations", "mended on the way", "planted bugs found", "cases by code, last first"]
+    head.append("by earlier draws")
     return table(head, rows)
 
 

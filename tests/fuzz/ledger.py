@@ -57,6 +57,7 @@ class Ledger:
     mended : violations of earlier runs that no longer do
     code : cases by the code that was tried, and the digest of the checks where they are a file of their own
     planted, caught : bugs planted on purpose, and those that the fuzzer found
+    earlier : `code` of the generators before this one
     """
 
     kind: str
@@ -70,6 +71,7 @@ class Ledger:
     code: list[dict[str, Any]] = field(default_factory=list)
     planted: int = 0
     caught: int = 0
+    earlier: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
         self, cases: int, seconds: float, violations: Iterable[Violation], following: int, checks: str = ""
@@ -97,8 +99,9 @@ def _read_all(path: Path) -> dict[str, Any]:
 
 
 def read_ledger(kind: str, seed: int, drawn_by: str, path: Path = RESULTS) -> Ledger:
-    """Return the account of a fuzzer; a new one where another generator or seed made the old one."""
+    """Return the account of a fuzzer; a new one, after it, where another generator or seed made the old one."""
     found = _read_all(path).get(kind)
     if found is None or (found["seed"], found["drawn_by"]) != (seed, drawn_by):
-        return Ledger(kind, seed, drawn_by)
+        earlier = [] if found is None else [*found.get("earlier", []), *found["code"]]
+        return Ledger(kind, seed, drawn_by, earlier=earlier)
     return Ledger(**{**found, "kind": kind, "violations": [Violation(**row) for row in found["violations"]]})
