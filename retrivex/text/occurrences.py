@@ -85,8 +85,10 @@ class TextIndex:
                 reached = at + len(part)
 
     def all_places(self, part: str) -> Integers:
-        """Return where a part stands in a text that is alone and sorted, overlaps included, in any order."""
-        assert self._order is not None
+        """Return where a part, which is not empty, stands in a text that is alone: overlaps included, in any order."""
+        self._count_search()
+        if self._order is None:
+            return np.fromiter(_read(self._text, part, 1), np.int64)
         low, high = self._bounds(part)
         return self._order[low:high]
 
@@ -148,11 +150,11 @@ class PartFinder:
         return (int(places.min()), len(places) == 1) if len(places) else (-1, False)
 
 
-def _read(text: str, part: str) -> Iterator[int]:
+def _read(text: str, part: str, step: int | None = None) -> Iterator[int]:
     at = text.find(part)
     while at != -1:
         yield at
-        at = text.find(part, at + len(part))
+        at = text.find(part, at + (step or len(part)))
 
 
 def suffix_order(text: str, longest: int) -> Integers:
