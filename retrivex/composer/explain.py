@@ -237,10 +237,13 @@ class Explainer:
     def _list_left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
         """Candidates of a hit whose text is not shown: of one that others overlap, some can be."""
         texts, chunk = self._spans.get(key[0]), self.found[key]
-        if texts is None or (chunk.metadata.char_start is not None and self._list_unshown_parts(key) == [chunk.text]):
+        if texts is None:
             return own
         stretches = [self.runs[p.run].text[p.start : p.end].strip() for p in self.candidates.some(own)]
-        return [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
+        left = [i for i, part in zip(own, stretches, strict=True) if not any(part in text for text in texts)]
+        is_unshown = chunk.metadata.char_start is not None and self._list_unshown_parts(key) == [chunk.text]
+        # where nothing of it is shown, the same words stand elsewhere; a shown one may touch it with white space alone
+        return left or own if is_unshown else left
 
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
