@@ -226,13 +226,14 @@ class PgvectorCollection(Collection):
             If the table lacks a column for something that the chunks have.
         """
         table = self._table or self._learn(self._client.rows(*self._make_learn_query()))
+        each: Sequence[str | None] = counts or [None] * len(chunks)
         rows = [
             {
                 **self.fields.payload(chunk, count),
                 self._id_name(table): uuid5_id(*chunk.key),
                 self._vector_name: str(vector.tolist()),
             }
-            for chunk, vector, count in zip(chunks, vectors, counts or [None] * len(chunks), strict=True)
+            for chunk, vector, count in zip(chunks, vectors, each, strict=True)
         ]
         statements = replacements(table, self.fields.path("doc_id") or "doc_id", doc_ids, rows)
 

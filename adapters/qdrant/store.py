@@ -352,9 +352,10 @@ class QdrantCollection(Collection):
                 for name, kind in kinds:
                     client.create_payload_index(**self._where, field_name=names.paths(name)[0], field_schema=kind)
         ids = [uuid5_id(*chunk.key) for chunk in chunks]
+        each: Sequence[str | None] = counts or [None] * len(ids)
         points = [
             models.PointStruct(id=id, vector=vector.tolist(), payload=names.payload(chunk, count))
-            for id, chunk, vector, count in zip(ids, chunks, vectors, counts or [None] * len(ids), strict=True)
+            for id, chunk, vector, count in zip(ids, chunks, vectors, each, strict=True)
         ]
         for start in range(0, len(points), _POINTS_AT_ONCE):
             client.upsert(**self._where, points=points[start : start + _POINTS_AT_ONCE], wait=True)
