@@ -309,7 +309,6 @@ def measure(folder: Path) -> None:
     results |= {**machine(), "chunks": CHUNKS, "hits": HITS, "budget": BUDGET, "workers": WORKERS}
 
     def keep() -> None:
-        results["code"] = import_module("retrivex.version").__version__
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
     for rounds in play_rounds(requests, folder, results.get("rounds", [])):

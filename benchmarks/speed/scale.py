@@ -25,7 +25,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -326,7 +325,6 @@ class Results:
         self.found.setdefault(part, {})[name] = found
         self.found.update(machine())
         self.found["load_average"] = round(os.getloadavg()[0], 1)
-        self.found["code"] = import_module("retrivex.version").__version__
         if self._path is not None:
             self._path.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
 
