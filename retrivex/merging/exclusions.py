@@ -115,8 +115,12 @@ class Exclusions:
         ]
         whole = (0, len(span.text))
         parts = remaining(*whole, merge_ranges(cuts))
-        # what joined passages is no passage
-        return [part for part in parts if part == whole or any(c.isalnum() for c in span.text[slice(*part)])]
+        if parts == [whole]:
+            return parts
+        # what joined passages is no passage, and goes with what it joined
+        passages = merge_ranges([(segment.start, segment.end) for segment in span.segments])
+        parts = [_trim(part, overlapping(passages, *part)) for part in parts]
+        return [part for part in parts if any(c.isalnum() for c in span.text[slice(*part)])]
 
     def touch(self, passages: Sequence[tuple[str, int | None, str]]) -> list[bool]:
         """Whether each passage, a `(doc_id, char_start, text)`, repeats any of what is excluded."""
@@ -191,6 +195,13 @@ class _Reach:
         """Whether any of them has something of `start..end`."""
         before = bisect_left(self.starts, end)
         return before > 0 and self.furthest[before - 1] > start
+
+
+def _trim(part: tuple[int, int], passages: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return a range from the first to the last of the passages that it holds; empty where it holds none."""
+    if not passages:
+        return (part[0], part[0])
+    return max(part[0], passages[0][0]), min(part[1], passages[-1][1])
 
 
 def _placed(span: Span) -> list[tuple[Segment, int]]:

@@ -137,6 +137,8 @@ class _Kept:
             return []
         if any(not self._without_place[chunk.key] <= own for chunk in parent.held if chunk.key in self._without_place):
             return []  # a span reaches over the edge, and where is not known
+        if parent.char_start is None and self._repeats(parent, inside):
+            return []
         return [] if self._overlaps(parent, inside) else numbers
 
     def _inside(self, parent: PlacedParent) -> list[int]:
@@ -174,13 +176,31 @@ class _Kept:
         start, end = parent.char_start, parent.char_end
         if start is None or end is None:
             return False
-        before_end = bisect_left(self._starts[parent.doc_id], end)
         own = 0
         for span in inside:
             known = [*_placed(span)]
             if len(known) == len(span.segments) and all(start <= low and high <= end for low, high in known):
                 own += sum(low < end and high > start for low, high in known)
-        return before_end - bisect_right(self._ends[parent.doc_id], start) > own
+        return self._meeting(parent.doc_id, start, end) > own
+
+    def _repeats(self, parent: PlacedParent, inside: Sequence[Span]) -> bool:
+        """Whether a parent without a place has a chunk of which another span shows something, by the chunk's place."""
+        known = [place for span in inside for place in _placed(span)]
+        starts, ends = sorted(low for low, _ in known), sorted(high for _, high in known)
+        places = [
+            (metadata.char_start, metadata.char_end)
+            for metadata in (chunk.metadata for chunk in parent.held)
+            if metadata.char_start is not None and metadata.char_end is not None
+        ]
+        return any(
+            self._meeting(parent.doc_id, low, high) > bisect_left(starts, high) - bisect_right(ends, low)
+            for low, high in merge_ranges(places)
+            if low < high
+        )
+
+    def _meeting(self, doc_id: str, start: int, end: int) -> int:
+        """How many segments have something of `start..end`."""
+        return bisect_left(self._starts[doc_id], end) - bisect_right(self._ends[doc_id], start)
 
 
 def _placed(span: Span) -> Iterator[tuple[int, int]]:

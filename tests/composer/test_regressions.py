@@ -235,7 +235,7 @@ def test_a_hit_whose_text_in_the_store_is_white_space_alone_is_not_shown(compose
     assert (dropped.reason, dropped.detail) == ("no_value", "nothing of it is left to read")
 
 
-@pytest.mark.parametrize("number", [20502, 83337, 87586, 107526, 125367])
+@pytest.mark.parametrize("number", [20502, 34489, 82987, 83337, 87586, 88726, 92872, 107526, 125367])
 def test_a_world_that_broke_a_rule_once_holds(number: int) -> None:
     found = fuzz(1, range(number, number + 1))
     assert [violation.what for violation in found.violations] == []

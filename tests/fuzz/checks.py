@@ -308,10 +308,17 @@ def check_passages_of_parents(case: Case, config: RetrievalConfig, spans: Sequen
             continue
         own = ids_without_place(span)
         for chunk in span.chunks:
+            start, end = chunk.metadata.char_start, chunk.metadata.char_end
+            if span.exact and start is not None and end is not None and not _meet((start, end), span):
+                continue  # it stands between those that the parent replaced, beside it
             expect(chunk.key not in excluded, "a parent shows an excluded chunk", chunk.key)
             expect(chunk.text.strip() not in texts, "a parent shows an excluded text", chunk.text)
             elsewhere = shown[chunk.key] - (chunk.metadata.chunk_id in own)
             expect(elsewhere == 0, "a parent shows a chunk twice", chunk.key)
+
+
+def _meet(place: tuple[int, int], span: Span) -> bool:
+    return place[0] < (span.char_end or 0) and place[1] > (span.char_start or 0)
 
 
 def check_excluded(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> None:
@@ -432,7 +439,7 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
             least = min(map(count, texts), default=spare + 1) + 2 * count(hit.key[0])
             expect(least > spare, "budget left unused", hit, spare)
     if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
-        check_earned(config, made, spare, count)
+        check_earned(case, config, made, spare, count)
 
 
 def _unit_texts(case: Case, made: Composition, hit: SeedHit) -> list[str]:
@@ -444,7 +451,7 @@ def _unit_texts(case: Case, made: Composition, hit: SeedHit) -> list[str]:
     return [source[unit.char_start :][: unit.length] for unit in units] or [hit.chunk.text]
 
 
-def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
+def check_earned(case: Case, config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
     """Check that a hit is left out for its value only where that is below the floor or does not pay for a passage."""
     units = made.trace.units
     if any(unit.length > len(unit.beginning) + 1 for unit in units):
@@ -459,10 +466,23 @@ def check_earned(config: RetrievalConfig, made: Composition, spare: int, count: 
             continue  # of several units, those at the edges may be torn
         if not units[own[0]].beginning:
             continue  # the store's text of the hit is white space alone, which is not shown
+        if _is_read_elsewhere(case, made, (hit.doc_id, hit.chunk_id)):
+            continue
         # the mean is at most the largest
         least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
         worth = least > config.span_cost("calibrated") + 1e-9 and tokens[own[0]] <= spare
         expect(not worth, "budget left unused by a hit that is worth it", hit, least, spare)
+
+
+def _is_read_elsewhere(case: Case, made: Composition, key: ChunkKey) -> bool:
+    """Whether other chunks show all of one, by the offsets that it gives; white space aside."""
+    given = [hit.chunk for hit in case.all_hits() if hit.key == key]
+    chunk = case.world.store.get(key, given[0])
+    start, end = chunk.metadata.char_start, chunk.metadata.char_end
+    if start is None or end != start + len(chunk.text):
+        return False
+    rest = remaining(start, end, merge_ranges(shown_ranges(made.spans, key[0])))
+    return not "".join(chunk.text[low - start : high - start] for low, high in rest).strip()
 
 
 def _keys_of(unit: UnitNote) -> set[ChunkKey]:

@@ -139,3 +139,18 @@ def test_pinned_passages_that_overlap_are_shown_once() -> None:
     made = compose([], store, pinned=spans)
     assert all(made.text.count(chunk.text) <= 1 for chunk in store.values())
     assert made.text.count("Wasps sting all.") == 1
+
+
+def test_what_is_left_of_a_pinned_passage_ends_with_a_chunk_of_it() -> None:
+    texts = ["Bees sleep at night.", "Ants dig.", "Wasps sting all."]
+    store = {
+        ("d", at): make_chunk("d", at, text, start)
+        for at, (text, start) in enumerate(zip(texts, (0, 30, 60), strict=True))
+    }
+    (span,) = retrieve(hits_of(store, {1: 1.0}), store, window=1, max_gap_chars=100)
+    assert span.chunk_ids == [0, 1, 2]
+    assert span.text not in texts
+    (middle,) = retrieve(hits_of(store, {1: 1.0}), store, window=0)
+    made = compose([], store, pinned=[middle, span])
+    assert [pinned.text for pinned in made.spans] == [texts[1], texts[0], texts[2]]
+    assert all(pinned.exact for pinned in made.spans)

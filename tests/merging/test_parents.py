@@ -232,6 +232,21 @@ def test_a_parent_without_a_place_takes_in_its_own_children_alone() -> None:
     assert {(span.parent_id, tuple(span.chunk_ids)) for span in composition.spans} == {("p", (0,)), (None, (2,))}
 
 
+def test_a_parent_without_a_place_does_not_repeat_what_chunks_of_others_show() -> None:
+    source = "Alpha one two. Beta three four. Gamma five six. Delta seven."
+    store = {
+        ("d", 0): make_chunk("d", 0, source[:31], 0, parent_id="p", chunk_count=3),
+        ("d", 1): make_chunk("d", 1, source[15:47], 15, parent_id="q", chunk_count=3),
+        ("d", 2): make_chunk("d", 2, source[48:], 48, parent_id="q", chunk_count=3),
+    }
+    parents = {"p": make_chunk("d", 0, source[:31], 0), "q": make_chunk("d", 1, source[15:])}
+    composition = compose(
+        hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents="auto", parent_coverage=0.2
+    )
+    assert composition.text.count("Beta") == 1
+    assert "Delta" in composition.text
+
+
 def _scoped(scopes: Sequence[str | None], count: int | None = 6) -> dict[tuple[str, int], Chunk]:
     store = {}
     for key, chunk in tile("d", TEXTS).items():
