@@ -91,7 +91,7 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
     """
     import schemathesis  # noqa: PLC0415 - of the environment serve alone
     from schemathesis import checks  # noqa: PLC0415
-    from schemathesis.core.errors import UnsupportedSchema  # noqa: PLC0415
+    from schemathesis.core.errors import InvalidSchema, UnsupportedSchema  # noqa: PLC0415
     from schemathesis.core.failures import Failure, FailureGroup  # noqa: PLC0415
     from schemathesis.specs.openapi import checks as shapes  # noqa: PLC0415
     from starlette.testclient import TestClient  # noqa: PLC0415
@@ -127,7 +127,7 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
         case.validate_response(answer, checks=looked_at)
 
     def ask(operation: Any, mode: Any, most: int, seed: int) -> int:
-        """Send at most so many requests to an operation; return how many it gave."""
+        """Send at most so many requests to an operation; return how many it gave, or would have given."""
         before = made.done
         drawn = settings(max_examples=most, deadline=None, suppress_health_check=list(HealthCheck), database=None)
         known = strategies.booleans() if mode is schemathesis.GenerationMode.POSITIVE else strategies.just(False)
@@ -138,6 +138,13 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
             # what takes nothing cannot be asked wrongly; not every schema has an opposite
             why = f"{operation.label}, {mode.value}: {type(error).__name__}"
             made.left_out[why] = made.left_out.get(why, 0) + 1
+        except InvalidSchema as error:
+            # it may break a schema so that nothing fits the broken one, and gives up; another seed goes on
+            if mode is not schemathesis.GenerationMode.NEGATIVE:
+                raise
+            why = f"{operation.label}, {mode.value}: {error}"
+            made.left_out[why] = made.left_out.get(why, 0) + 1
+            return most if made.done > before else 0
         except (Failure, FailureGroup) as error:
             made.violations.append(f"{operation.label}, {mode.value}, seed {seed}: {error}"[:4000])
         return made.done - before
