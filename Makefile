@@ -154,9 +154,14 @@ integration-core: $(call ready,core)
 	$(CORE)/python -m pytest -m integration $(foreach kind,$(KINDS),$(addprefix --ignore=,$(TESTS_$(kind)))) tests
 	$(CORE)/python -m pytest -n 2 -m "hypothesis and not integration" --hypothesis-profile=thorough tests
 
+# Those whose files know nothing of each other run two at a time.
+WORKERS_frameworks := -n 2 --dist loadfile
+WORKERS_engines := -n 2 --dist loadfile
+WORKERS_evaluate := -n 2 --dist loadfile
+
 # What other packages warn of is theirs to mend, so that warnings are no errors here.
 $(addprefix integration-,$(KINDS)): integration-%: .venv/%/.ready-$(HASH)
-	HF_HUB_OFFLINE=1 .venv/$*/bin/python -m pytest -m integration -W default $(TESTS_$*)
+	HF_HUB_OFFLINE=1 .venv/$*/bin/python -m pytest $(WORKERS_$*) -m integration -W default $(TESTS_$*)
 
 # The adapters as users get them, out of the wheel: imported, and checked against their frameworks and clients.
 KINDS_OF_ADAPTERS := frameworks engines wires
