@@ -80,7 +80,7 @@ export function Plot({ lines, label, writeX, writeY, says, onPoint }) {
         parsing: false,
         layout: { padding: { right: 12 } },
         scales: {
-          x: axis({ most, write: writeX, label, maxRotation: 0, autoSkipPadding: 24 }),
+          x: axis({ most, write: writeX, label, maxRotation: 0, autoSkipPadding: 12 }),
           y: axis({ most: 1.02, write: writeY, stepSize: 0.25 }),
         },
         hover: { mode: null },
