@@ -38,6 +38,7 @@ PAINTED = """() => {
     return performance.getEntriesByName("painted")[0].startTime - reply.responseEnd;
 }"""
 PICTURE = "document.querySelector('.plot canvas').toDataURL()"
+LAST_INK = COUNT_INK.replace("found += 1", "found = Math.max(found, (at / 4) % width)")  # its column
 NOTE_DRAWN = """
 window.drawn = { texts: [], dashes: [] };
 const { fillText, setLineDash } = CanvasRenderingContext2D.prototype;
@@ -198,6 +199,10 @@ def test_the_plot_is_read_by_pointing_and_as_a_table(opened: Any) -> None:
         plot.hover(position={"x": left, "y": 100})
         opened.locator(".pointed", has_text=said).wait_for()
         assert opened.evaluate(PICTURE) != unmarked  # a line where the pointer is
+    marked, box = opened.evaluate(PICTURE), plot.bounding_box()
+    for down in range(10, 200, 4):  # over the dot, which has nothing of its own to say
+        opened.mouse.move(box["x"] + last, box["y"] + down)
+        assert opened.evaluate(PICTURE) == marked
     for elsewhere in (lambda: plot.hover(position={"x": 5, "y": 100}), opened.locator("h1").hover):
         elsewhere()
         opened.locator(".pointed", has_text=before).wait_for()
@@ -208,14 +213,23 @@ def test_the_plot_is_read_by_pointing_and_as_a_table(opened: Any) -> None:
     assert opened.locator("table tbody tr").count() >= 1
 
 
-def test_another_answer_is_not_pointed_at(opened: Any) -> None:
+def test_another_answer_is_not_pointed_at(browser: Any, address: str) -> None:
+    with open_at(browser, address, has_touch=True) as page:  # a finger does not leave, as a mouse does
+        ask(page)
+        page.locator(".plot").tap()
+        page.locator(".pointed", has_text=" % in ").wait_for(state="detached")
+        page.locator("#budget-").fill("100")
+        page.locator(".figures", has_text="of 100").wait_for()
+        page.locator(".pointed", has_text=" % in ").wait_for()
+
+
+def test_the_lines_are_whole_and_the_second_lies_on_top(opened: Any) -> None:
     ask(opened)
-    opened.locator(".plot").hover()
-    opened.locator(".pointed", has_text=" % in ").wait_for(state="detached")
-    opened.locator("#budget-").focus()
-    opened.locator("#budget-").fill("100")
-    opened.locator(".figures", has_text="of 100").wait_for()
-    opened.locator(".pointed", has_text=" % in ").wait_for()
+    edge = opened.evaluate(LAST_INK, "--line")
+    assert opened.evaluate(LAST_INK, "--accent") >= edge + 3  # half of the last dot
+    opened.get_by_label("Compare two settings").check()
+    opened.locator(".answer").nth(1).wait_for()
+    assert opened.evaluate(COUNT_INK, "--accent") < opened.evaluate(COUNT_INK, "--second")  # the same answer twice
 
 
 def test_the_plot_writes_its_axes_and_nothing_else(browser: Any, address: str) -> None:

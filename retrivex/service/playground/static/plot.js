@@ -69,7 +69,7 @@ function pointer(onPoint) {
 export function Plot({ lines, label, writeX, writeY, says, onPoint }) {
   const canvas = useRef(null);
   useEffect(() => {
-    onPoint(null);
+    onPoint(null); // where fingers point, nothing says that they left
     const most = Math.max(1, ...lines.flat().map(([x]) => x));
     const chart = new Chart(canvas.current, {
       type: "line",
@@ -77,7 +77,6 @@ export function Plot({ lines, label, writeX, writeY, says, onPoint }) {
       options: {
         animation: false,
         maintainAspectRatio: false, // as high as its place
-        parsing: false,
         layout: { padding: { right: 12 } },
         scales: {
           x: axis({ most, write: writeX, label, maxRotation: 0, autoSkipPadding: 12 }),
