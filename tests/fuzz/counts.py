@@ -210,8 +210,8 @@ def run_counted(case: Case, rng: random.Random) -> None:
 def _without_comparison(case: Case) -> Case:
     """Return a case whose selection is not compared with the other one: each call would see other counts.
 
-    Wrong counts that are signed hold in the first call; by the next, what was shown is counted. The exact selection, with
-    them, is checked by itself.
+    Wrong counts that are signed hold in the first call; by the next, what was shown is counted. The exact selection,
+    with them, is checked by itself.
     """
     if case.options.get("selection", "exact") != "exact":
         return case
