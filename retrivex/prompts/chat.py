@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import RetrivexError
@@ -149,10 +150,12 @@ def write_chat(
         sources = tag_positions([source for _, source in kept], put.position_scales)
         return _assemble(sources, question, turns, api, put, said)
 
+    count_text = lru_cache(maxsize=len(turns) + 2)(counter.count)  # turns are the same in every round of fitting
+
     def count(prompt: Prompt) -> int:
         texts = texts_of(prompt.messages) + ([prompt.system] if prompt.system else [])
         messages = len(prompt.messages) + (prompt.system is not None)
-        return sum(map(counter.count, texts)) + MESSAGE_TOKENS * messages
+        return sum(map(count_text, texts)) + MESSAGE_TOKENS * messages
 
     made = fit(everything, build, count, Source.cut, question, max_tokens, answer_reserve)
     shown = {source.number for source in made.sources}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,7 +18,7 @@ from retrivex.service.conventions import operations
 from retrivex.service.conventions.problems import members_of
 from retrivex.service.engine import AnyIndex, Engine
 from retrivex.service.index import Index
-from retrivex.service.keys import Keys
+from retrivex.service.keys import NEEDED_MARK, Keys
 from retrivex.service.playground import page
 from retrivex.service.problems import MEDIA_TYPE, Problem, problem_of
 from retrivex.service.quotas import Quotas
@@ -147,7 +148,9 @@ def open_service(settings: Settings) -> Service:
     )
     work = Work(settings.threads, settings.queue, settings.timeout_s)
     uploads = Work(max(1, settings.threads - 1), min(settings.queue, _WAITING_UPLOADS), settings.timeout_s)
-    return Service(settings, engine, Keys(settings.keys), quotas, work, Metrics(), uploads)
+    mark = os.environ.get(NEEDED_MARK)
+    keys = Keys(settings.keys, None if mark is None else Path(mark))
+    return Service(settings, engine, keys, quotas, work, Metrics(), uploads)
 
 
 def _lifespan(service: Service, run: Callable[[], AbstractAsyncContextManager[None]]) -> Callable[[FastAPI], Any]:

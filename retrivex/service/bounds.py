@@ -31,7 +31,9 @@ class Bounds:
     hits : hits, passages or asked-for `k`
     chunks : chunks and parents that come with a request, or chunks that are made of an uploaded file
     window : neighbours on each side of a hit
-    characters : of a single text
+    characters : of a single text, and of all turns or passages of a prompt together
+    name : characters of a document's name, which an answer repeats for each passage and each step
+    carried : characters that a chunk of an uploaded file may have beside its text, as an answer repeats those as well
     tokens : of a budget
     batch : requests in one batch
     listed : documents of one page of a list
@@ -44,6 +46,8 @@ class Bounds:
     chunks: int = 20_000
     window: int = 100
     characters: int = 1_000_000
+    name: int = 1_000
+    carried: int = 65_536
     tokens: int = 200_000
     batch: int = 100
     listed: int = 1_000
@@ -62,18 +66,19 @@ class Bounds:
         if count > most:
             raise LimitError(f"{count:,} {what}: a request may have {most:,}; send fewer, or several requests")
 
-    def check_chunks(self, chunks: int, repeated: int) -> None:
+    def check_chunks(self, chunks: int, repeated: int, most: int) -> None:
         """Refuse a file of which too many chunks come, or chunks that repeat too much.
 
         Parameters
         ----------
         chunks : how many
         repeated : characters that are kept for each of them beside its text: headings, heads of tables, metadata
+        most : the same of the chunk that has most of them
 
         Raises
         ------
         LimitError
-            If there is too much of either.
+            If there is too much of any.
         """
         if chunks > self.chunks:
             raise LimitError(
@@ -84,6 +89,24 @@ class Bounds:
                 f"its chunks would repeat {repeated:,} characters of headings, heads of tables and metadata: the limit "
                 f"is {MAX_REPEATED:,}; shorten those, or split the file"
             )
+
+        if most > self.carried:
+            raise LimitError(
+                f"a chunk of the file would carry {most:,} characters of headings, heads of tables and metadata: the "
+                f"limit is {self.carried:,}; shorten those"
+            )
+
+    def check_names(self, names: Iterable[Any]) -> None:
+        """Refuse the name of a document that is too long; what is no text is left to whoever reads it."""
+        for name in names:
+            if isinstance(name, str) and len(name) > self.name:
+                raise LimitError(f"a doc_id has {len(name):,} characters: the limit is {self.name:,}; shorten it")
+
+    def check_total(self, what: str, texts: Iterable[Any]) -> None:
+        """Refuse texts that are too long together, as all of them are counted for a prompt."""
+        total = sum(len(text) for text in texts if isinstance(text, str))
+        if total > self.characters:
+            raise LimitError(f"the {what} has {total:,} characters: the limit is {self.characters:,}; send less of it")
 
     def check_texts(self, texts: Iterable[Any]) -> None:
         """Refuse a text that is too long; what is no text is left to whoever reads it."""

@@ -113,18 +113,22 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
         if isinstance(loaded, LoadError):
             raise loaded
         bounds.check_count("documents in a file", number, bounds.documents)
+        bounds.check_names([loaded.document.doc_id])
         made = cut_document(loaded.document, chunker, tokenizer)
-        chunks += len(made.chunks)
-        repeated += _count_repeated(loaded.document, made.chunks)
-        bounds.check_chunks(chunks, repeated)
+        carried = _count_carried(loaded.document, made.chunks)
+        chunks += len(carried)
+        repeated += sum(carried)
+        bounds.check_chunks(chunks, repeated, max(carried, default=0))
         yield Cut(loaded.document, tuple(map(_piece, made.chunks)), tuple(made.token_counts))
 
 
-def _count_repeated(document: Document, chunks: Sequence[Chunk]) -> int:
-    """Return the characters that are kept for each chunk beside its text: headings, heads of tables, metadata."""
+def _count_carried(document: Document, chunks: Sequence[Chunk]) -> list[int]:
+    """Return the characters that each chunk has beside its text: headings, head of the table, metadata."""
     metadata = len(json.dumps(document.metadata, default=str)) if document.metadata else 0
-    above = sum(len(title) for chunk in chunks for title in chunk.metadata.heading_path or ())
-    return above + sum(len(chunk.metadata.prefix or "") for chunk in chunks) + metadata * len(chunks)
+    return [
+        metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
+        for chunk in chunks
+    ]
 
 
 def _piece(chunk: Chunk) -> Piece:

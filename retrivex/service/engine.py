@@ -207,8 +207,10 @@ class Engine:
         check_nesting(record)
         body = read_body(PromptBody, record)
         self.bounds.check_options({"max_tokens": body.max_tokens}, self._tokenizers)
-        self.bounds.check_texts([body.question, *(text for turn in body.history for text in turn.values())])
+        self.bounds.check_texts([body.question])
+        self.bounds.check_total("history", (text for turn in body.history for text in turn.values()))
         made = self._composition_of(body, access)
+        self.bounds.check_total("passages of the composition", (span.text for span in made.spans))
         prompt = made.chat(
             body.question,
             api=body.api,
@@ -431,6 +433,7 @@ class Engine:
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
         bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in (*flat, *given))
+        bounds.check_names(item.get("doc_id") for item in (*flat, *given) if isinstance(item, dict))
         self._check_config(record.get("config"))
 
     def _check_config(self, given: Any) -> None:

@@ -29,6 +29,10 @@ class UnauthorizedError(RetrivexError):
     """A request brings no key, or none that is known."""
 
 
+class KeysError(RetrivexError):
+    """The file of keys is gone: whose keys are good cannot be said."""
+
+
 class AccessError(RetrivexError):
     """A request names a scope that its key does not carry, or wants to write where nothing may be written."""
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from retrivex.chunking.pieces import make_chunks
@@ -69,13 +70,33 @@ class Index:
         self._upkeep = ThreadPoolExecutor(1, thread_name_prefix="retrivex-upkeep")
         self._listing: Future[None] | None = None
         self._store = SQLiteStore(path, read_only=read_only)
+        self._embed = embed
+        self._tokenizer = tokenizer
+        self._approximate_from = approximate_from
+        self._opening = Lock()
         try:
-            self.encoder, self._said = encoder_for_query(embed, self._store, "auto")
-            stored = self.encoder if self._store.vector_model is not None else None
-            self._indexer = Indexer(self._store, make_chunker(tokenizer), tokenizer, stored, approximate_from)
+            self._open_encoder(self._store.vector_model)
         except BaseException:
             self._store.close()
             raise
+
+    def _open_encoder(self, model: str | None) -> None:
+        """Open the encoder of questions, which is that of new documents where the file has vectors of a model."""
+        encoder, said = encoder_for_query(self._embed, self._store, "auto")
+        stored = None if model is None else encoder
+        self._indexer = Indexer(
+            self._store, make_chunker(self._tokenizer), self._tokenizer, stored, self._approximate_from
+        )
+        self.encoder, self._said, self._model = encoder, said, model
+
+    def _follow_vectors(self) -> None:
+        """Open the encoder again where others gave the file its first vectors, took them away, or changed the model."""
+        if self._store.vector_model == self._model:
+            return
+        with self._opening:
+            model = self._store.vector_model
+            if model != self._model:
+                self._open_encoder(model)
 
     def close(self) -> None:
         """Close the file."""
@@ -97,6 +118,7 @@ class Index:
         """Return the context for a question."""
         by_words = body.mode == "bm25"
         with self._own_name():
+            self._follow_vectors()
             return compose_question(
                 composer,
                 self._store,
@@ -130,6 +152,8 @@ class Index:
             If the index is read-only.
         ConflictError
             If a document of another scope has its name.
+        StoreError
+            If the file has vectors of a model that cannot be had here.
         """
         self.check_writable()
         document = cut.document
@@ -138,6 +162,12 @@ class Index:
             known = self._store.get_info(document.doc_id)
             if known is not None and known.scope != document.scope:
                 raise ConflictError(f"the name {document.doc_id!r} is taken: give the document another one")
+            self._follow_vectors()
+            if self._model is not None and self._indexer.encoder is None:
+                raise StoreError(
+                    f"{self._store.path} has vectors of {self._model!r}, which this service cannot make: the document "
+                    "would not be found by them; start the service with their model in `embed`"
+                )
             made = self._indexer.add(document, chunks)
         if self._indexer.encoder is not None and (self._listing is None or self._listing.done()):
             self._listing = self._upkeep.submit(self._list_vectors)  # seconds of work for a million vectors

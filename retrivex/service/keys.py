@@ -21,8 +21,11 @@ from pathlib import Path
 
 from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
-from retrivex.service.errors import NotFoundError, UnauthorizedError
+from retrivex.service.errors import KeysError, NotFoundError, UnauthorizedError
 from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors, store_path
+
+NEEDED_MARK = "_RETRIVEX_KEYS_NEEDED"
+"""Variable of the environment that names the file by which the workers of a service know that keys are needed."""
 
 _PREFIX = "rvx"
 _CACHE_KIB = 256
@@ -61,6 +64,8 @@ class Keys:
     Parameters
     ----------
     path : of the file, made with the first key; while it is not there, nobody needs a key
+    needed_mark : a file that says that a key was there once, to all workers and those that come after them; None for
+        one process alone, which knows it by itself
 
     Examples
     --------
@@ -74,10 +79,13 @@ class Keys:
     (True, True)
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, needed_mark: Path | None = None) -> None:
         self.path = path
+        self._needed_mark = needed_mark
+        self._needed = False
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int] | None = None  # device and number of the file that is open
 
     def close(self) -> None:
         """Close the file."""
@@ -129,9 +137,22 @@ class Keys:
         raise NotFoundError(f"there is no key {key!r} that is good: `retrivex keys list` shows their ids")
 
     def are_needed(self) -> bool:
-        """Whether a key was ever made: from then on, each request needs one, even where all are revoked."""
+        """Whether a key was ever made: from then on, each request needs one, even where all are revoked.
+
+        Raises
+        ------
+        KeysError
+            If there was one, and the file is gone: whose keys are good is not known then, and nobody gets in.
+        """
         with self._read() as connection:
-            return connection is not None and connection.execute("SELECT 1 FROM keys LIMIT 1").fetchone() is not None
+            found = connection is not None and connection.execute("SELECT 1 FROM keys LIMIT 1").fetchone() is not None
+        if found and not self._needed:
+            if self._needed_mark is not None:
+                self._needed_mark.touch(mode=0o600)
+            self._needed = True
+        if not found and (self._needed or (self._needed_mark is not None and self._needed_mark.exists())):
+            raise KeysError("the file of keys is gone, or empty, and was not: put it back, or start the service again")
+        return found
 
     def find(self, secret: str) -> Access:
         """Return what a key may see.
@@ -170,9 +191,21 @@ class Keys:
     def _read(self) -> Iterator[sqlite3.Connection | None]:
         """Lend the reading connection to one thread at a time; None while there is no file."""
         with self._lock, sqlite_errors("the file of keys"):
-            if self._connection is None and self.path.exists():
+            found = self._identity()
+            if self._connection is not None and found != self._opened:  # replaced: what is open is not what is written
+                self._connection.close()
+                self._connection = None
+            if self._connection is None and found is not None:
                 self._connection = self._connect("ro")
+                self._opened = found
             yield self._connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:

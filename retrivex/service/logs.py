@@ -13,7 +13,7 @@ from typing import Any
 LOGGER = logging.getLogger("retrivex.service")
 
 _FRAMES = 12
-_QUOTING = frozenset(("mcp", "asyncio"))
+_QUOTING = frozenset(("mcp", "asyncio", "python_multipart"))
 """Loggers whose messages may quote a request: of their records only the place is written."""
 
 

@@ -123,7 +123,7 @@ class Service:
         if access.key is None:
             return await work.do(job)
         with self.quotas.hold(access.key):
-            return await work.do(self._count, access.key, job)
+            return await work.do(self._count, access.key, job, owner=access.key)
 
     def _count(self, key: str, job: Callable[[], T]) -> T:
         with self.quotas.admit(key):
@@ -263,6 +263,7 @@ def _read_shared(service: Service, chunks: Any) -> Mapping[ChunkKey, Chunk]:
     bounds = service.engine.bounds
     bounds.check_count("chunks", len(chunks), bounds.chunks)
     bounds.check_texts(chunk.get("text") for chunk in chunks)
+    bounds.check_names(chunk.get("doc_id") for chunk in chunks)
     return index_chunks(chunk_from_dict(chunk) for chunk in chunks)
 
 

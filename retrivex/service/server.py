@@ -8,19 +8,20 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Thread, Timer
 from types import FrameType
 from typing import Any
 
 from retrivex.errors import ConfigError, RetrivexError, install_hint
 from retrivex.service.draining import DRAINING
-from retrivex.service.keys import Keys
+from retrivex.service.keys import NEEDED_MARK, Keys
 from retrivex.service.logs import LOGGER, set_up_logs
 from retrivex.service.metrics import forget_process
 from retrivex.service.settings import LOOPBACK, PREFIX, Settings, read_settings
@@ -35,6 +36,7 @@ except ImportError as error:
 
 _APP = "retrivex.service.app:create_app"
 _LOOK_S = 0.5  # after which workers that died are looked for
+_SAME_SIGNAL_S = 0.5  # within which a second signal is the first one again
 _GRACE_S = 30  # for requests under way, once the service ends
 _CANNOT_OPEN = 78
 """Exit code of a worker that cannot open what it is to serve; EX_CONFIG of sysexits."""
@@ -56,6 +58,7 @@ class DrainingServer(uvicorn.Server):
         super().__init__(config)
         self._drain_s = drain_s
         self._on_ready = on_ready
+        self._ending_since = 0.0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
@@ -63,10 +66,14 @@ class DrainingServer(uvicorn.Server):
         self._on_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; a second signal ends at once."""
+        """Begin to end; a second signal, a moment later, ends at once."""
+        now = time.monotonic()
         if DRAINING.is_set():
-            super().handle_exit(sig, frame)
+            # a signal to the whole group comes once from its sender and once from the parent
+            if now - self._ending_since > _SAME_SIGNAL_S:
+                super().handle_exit(sig, frame)
             return
+        self._ending_since = now
         DRAINING.set()
         timer = Timer(self._drain_s, super().handle_exit, (signal.SIGTERM, None))
         timer.daemon = True
@@ -180,7 +187,16 @@ def _work(door: socket.socket, ready: Any) -> None:
     except RetrivexError as error:  # of what the service opens: no request has come, so that the message quotes none
         LOGGER.error("worker cannot start", extra={"fields": {"detail": str(error)}})
         sys.exit(_CANNOT_OPEN)
+    Thread(target=_end_with_parent, daemon=True).start()
     server.run([Door(door)])
+
+
+def _end_with_parent() -> None:
+    """End this worker once its parent has died, which nobody else would tell it."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 class Workers:
@@ -255,6 +271,7 @@ class Workers:
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self._ending.set()
+        self._door.close()  # the workers have it open, until each has drained; kept open here, it would never close
         self._terminate()
 
     def _terminate(self) -> None:
@@ -267,6 +284,10 @@ def _share(settings: Settings, folder: Path) -> None:
     os.environ.update(settings.to_environment())
     if settings.quotas is None:
         os.environ[f"{PREFIX}QUOTAS"] = str(folder / "quotas.db")
+    mark = folder / "keys-needed"
+    os.environ[NEEDED_MARK] = str(mark)
+    if check_exposure(settings):
+        mark.touch(mode=0o600)
     if settings.workers > 1:
         counters = folder / "metrics"
         shutil.rmtree(counters, ignore_errors=True)

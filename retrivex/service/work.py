@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 from retrivex.service.errors import BusyError
@@ -22,6 +25,8 @@ class Work:
     Requests come in bursts, which a long queue takes in and has answered a little later. Where more come than can be
     answered, any queue is always full, and a long one makes everybody wait for nothing. So the queue is long until it
     is full, and from then on short, until nobody was refused for half a second.
+
+    Keys take turns: who has many jobs waiting keeps nobody else from the next free thread.
 
     Parameters
     ----------
@@ -41,6 +46,8 @@ class Work:
         self._clock = clock
         # in the order in which they came; a thread that ends a job takes it out, which needs no lock
         self._jobs: dict[Future[Any], None] = {}
+        self._waiting: OrderedDict[str | None, deque[tuple[Future[Any], Callable[[], Any]]]] = OrderedDict()
+        self._turns = Lock()
         self._overloaded = False
         self._refused_at = 0.0
 
@@ -52,9 +59,16 @@ class Work:
     def close(self) -> None:
         """Take no more jobs, and leave those that wait."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+        for future in list(self._jobs):
+            future.cancel()
 
-    async def do(self, job: Callable[..., T], *arguments: Any) -> T:
+    async def do(self, job: Callable[..., T], *arguments: Any, owner: str | None = None) -> T:
         """Return what a job returns.
+
+        Parameters
+        ----------
+        job, arguments : what to call
+        owner : whose turn it takes
 
         Raises
         ------
@@ -63,9 +77,12 @@ class Work:
         """
         self._check_room()
         # with the context of the request, so that spans of a composition stand below that of the request
-        future = self._pool.submit(copy_context().run, job, *arguments)
+        future: Future[T] = Future()
         self._jobs[future] = None
         future.add_done_callback(self._jobs.pop)
+        with self._turns:
+            self._waiting.setdefault(owner, deque()).append((future, partial(copy_context().run, job, *arguments)))
+        self._pool.submit(self._run_next)
         waiting = asyncio.wrap_future(future)
         done, _ = await asyncio.wait([waiting], timeout=self._timeout_s)
         if not done:
@@ -74,6 +91,22 @@ class Work:
         if waiting.cancelled():
             raise self._too_busy()
         return waiting.result()
+
+    def _run_next(self) -> None:
+        """Run the job that has waited longest of whose turn it is; as often as there are jobs, each is run."""
+        with self._turns:
+            owner, jobs = self._waiting.popitem(last=False)
+            future, job = jobs.popleft()
+            if jobs:
+                self._waiting[owner] = jobs  # behind the others
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            made = job()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits for it
+            future.set_exception(error)
+        else:
+            future.set_result(made)
 
     def _check_room(self) -> None:
         now = self._clock()

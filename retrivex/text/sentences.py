@@ -26,7 +26,7 @@ _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _CLOSERS = "\"'”’»)\\]）】」』》"
-_STRONG = re.compile(rf"[。！？｡…]+[{_CLOSERS}]*|[.!?]+[{_CLOSERS}]*(?=\s)|[\r\n]+")
+_STRONG = re.compile(rf"[。！？｡…]+[{_CLOSERS}]*|[.!?]++[{_CLOSERS}]*+(?=\s)|[\r\n]+")
 _WEAK = re.compile(r"；|;(?=\s)")
 
 

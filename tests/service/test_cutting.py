@@ -137,6 +137,19 @@ def test_a_file_whose_chunks_repeat_too_much_is_refused(raw: bytes) -> None:
         cut(raw, "h.md")
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ({"doc_id": "x" * 1_001, "text": "Bees."}, "a doc_id has 1,001 characters: the limit is 1,000; shorten it"),
+        ({"id": "x", "text": "Bees.", "metadata": {"a": "b" * 70_000}}, r"would carry 70,\d+ characters of headings"),
+    ],
+    ids=["name", "metadata"],
+)
+def test_what_an_answer_repeats_has_a_bound(line: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LimitError, match=problem):
+        cut(json.dumps(line).encode(), "x.jsonl")
+
+
 def test_json_that_is_nested_deeply_is_one_clear_error() -> None:
     line = b'{"id": "a", "text": "' + b"Bees. " * 2_000 + b'", "metadata": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}"
     with pytest.raises(LoadError, match=r"nested too deeply|cannot be read|is not JSON"):

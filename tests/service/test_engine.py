@@ -8,12 +8,12 @@ from threading import Event
 from typing import Any
 
 import pytest
-from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
+from support.service_world import BEES, CHUNKS, COMPOSE, PASSAGES, make_engine, make_index
 
 from retrivex import Document, RetrievalConfig
 from retrivex.chunking import get_chunker
 from retrivex.composer.requests import RequestError
-from retrivex.encoders.encoder import load_encoder
+from retrivex.encoders.encoder import HashingEncoder, load_encoder
 from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
 from retrivex.retrieval.indexing import Indexer
 from retrivex.scoring.calibrated import shipped_coefficients
@@ -371,7 +371,7 @@ def test_options_of_the_reorderer_name_no_files(engine: Engine) -> None:
 
 
 def test_a_request_has_bounds(tmp_path: Path) -> None:
-    bounds = Bounds(hits=2, chunks=3, characters=40, listed=5)
+    bounds = Bounds(hits=2, chunks=3, characters=40, listed=5, name=9)
     engine = make_engine(make_index(tmp_path / "index.db"), bounds=bounds)
     hits = COMPOSE["hits"]
     for body in (
@@ -382,6 +382,8 @@ def test_a_request_has_bounds(tmp_path: Path) -> None:
         {**COMPOSE, "parents": {"one": "text"}},
         {**COMPOSE, "question": "x" * 41},
         {**COMPOSE, "chunks": [{**CHUNKS[0], "text": "x" * 41}]},
+        {**COMPOSE, "hits": [{**hits[0], "doc_id": "x" * 10}]},
+        {**COMPOSE, "chunks": [{**CHUNKS[0], "doc_id": "x" * 10}]},
     ):
         with pytest.raises(LimitError):
             engine.compose(body)
@@ -391,6 +393,45 @@ def test_a_request_has_bounds(tmp_path: Path) -> None:
         engine.deduplicate({"passages": PASSAGES})
     with pytest.raises(LimitError, match="documents"):
         engine.list_documents(most=6)
+    turns = [{"role": "user", "content": "x" * 30}, {"role": "assistant", "content": "y" * 11}]
+    with pytest.raises(LimitError, match=r"history has \d+ characters: the limit is 40"):
+        engine.prompt({"question": "Bees?", "query": {"question": "Bees?"}, "history": turns, "max_tokens": 500})
+    with pytest.raises(LimitError, match=r"passages of the composition has \d+ characters"):
+        engine.prompt({"question": "Bees?", "query": {"question": "Bees?", "k": 2}, "max_tokens": 500})
+    engine.close()
+
+
+def test_a_database_that_gets_its_vectors_while_it_is_served(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    engine = make_engine(path)
+    assert engine.query({"question": "Who lays eggs?"}).spans
+    encoder, tokenizer = HashingEncoder(64), get_tokenizer("estimate")
+    with SQLiteStore(path) as store:
+        store.delete("bees.md")
+        Indexer(store, get_chunker("auto", tokenizer=tokenizer), tokenizer, encoder).add(Document("bees.md", BEES))
+        before = store.info().vectors
+        engine.add_file(b"Someone smiles at noon.", "q.txt")
+        assert store.info().vectors == before + 1
+    made = engine.query({"question": "Who smiles at noon?", "mode": "dense", "k": 1})
+    assert made.spans[0].doc_id == "q.txt"
+    engine.close()
+
+
+def test_an_upload_that_cannot_get_its_vectors_is_refused(tmp_path: Path) -> None:
+    class Unknown(HashingEncoder):
+        def __init__(self) -> None:
+            super().__init__(64)
+            self.name = "unknown-model"
+
+    path = make_index(tmp_path / "index.db")
+    tokenizer = get_tokenizer("estimate")
+    with SQLiteStore(path) as store:
+        chunker = get_chunker("auto", tokenizer=tokenizer)
+        Indexer(store, chunker, tokenizer, Unknown()).add(Document("ants.md", "Ants dig."))
+    engine = make_engine(path)
+    with pytest.raises(StoreError, match="'unknown-model', which this service cannot make"):
+        engine.add_file(b"Someone smiles at noon.", "q.txt")
+    assert engine.query({"question": "Who lays eggs?"}).spans
     engine.close()
 
 

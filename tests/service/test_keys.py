@@ -7,7 +7,7 @@ import pytest
 
 from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
-from retrivex.service.errors import AccessError, NotFoundError, UnauthorizedError
+from retrivex.service.errors import AccessError, KeysError, NotFoundError, UnauthorizedError
 from retrivex.service.keys import Keys
 
 
@@ -47,6 +47,34 @@ def test_a_revoked_key_is_worthless_in_every_process(keys: Keys) -> None:
     other.close()
 
 
+def test_a_key_that_is_revoked_in_a_file_put_back_from_a_copy_is_worthless(keys: Keys) -> None:
+    info, secret = keys.create("shop")
+    assert keys.find(secret).key == info.id
+    copy = keys.path.with_name("copy.db")
+    copy.write_bytes(keys.path.read_bytes())
+    copy.replace(keys.path)
+    other = Keys(keys.path)
+    other.revoke(info.id)
+    other.close()
+    with pytest.raises(UnauthorizedError):
+        keys.authorize(f"Bearer {secret}")
+
+
+def test_nobody_gets_in_where_the_file_of_keys_is_gone(keys: Keys, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    worker = Keys(keys.path, mark)
+    assert worker.authorize(None) == Access()
+    _, secret = keys.create("shop")
+    assert worker.authorize(f"Bearer {secret}").key
+    keys.path.unlink()
+    later = Keys(keys.path, mark)  # as a worker that takes the place of one that died
+    for one in (worker, later):
+        for header in (None, f"Bearer {secret}"):
+            with pytest.raises(KeysError, match="put it back"):
+                one.authorize(header)
+        one.close()
+
+
 def test_a_key_that_differs_in_one_letter_is_another(keys: Keys) -> None:
     _, secret = keys.create("shop")
     for wrong in (secret[:-1], secret + "x", secret.swapcase(), secret.replace("rvx", "rvy"), "rvx_" + "0" * 12 + "_x"):
@@ -58,7 +86,7 @@ def test_a_key_that_differs_in_one_letter_is_another(keys: Keys) -> None:
 def test_the_file_holds_no_key_and_is_read_by_its_owner_alone(keys: Keys) -> None:
     _, secret = keys.create("shop")
     held = b"".join(path.read_bytes() for path in keys.path.parent.iterdir())
-    assert secret.rpartition("_")[2].encode() not in held
+    assert secret.split("_", 2)[2].encode() not in held
     assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
 
 

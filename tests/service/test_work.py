@@ -144,3 +144,25 @@ def test_an_error_of_a_job_is_that_of_the_request() -> None:
 
     with pytest.raises(ValueError, match="seven"):
         asyncio.run(run())
+
+
+def test_keys_take_turns() -> None:
+    """Of one key many jobs wait; the job of another runs as soon as a thread is free."""
+
+    async def run() -> list[str]:
+        held = Held(queue=20)
+        ran: list[str] = []
+
+        def job(name: str) -> None:
+            ran.append(name)
+
+        first = held.start(0)
+        many = [asyncio.create_task(held.work.do(job, "one's", owner="one")) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        other = asyncio.create_task(held.work.do(job, "the other's", owner="other"))
+        await asyncio.sleep(0.01)
+        held.signs.release()
+        await asyncio.gather(first, *many, other)
+        return ran
+
+    assert asyncio.run(run()) == ["one's", "the other's", *["one's"] * 4]

@@ -7,6 +7,7 @@ several fields at once.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -142,18 +143,40 @@ def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
 
 
 def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
-    """Compare a date with Unix seconds, and with dates as text where the field may hold them."""
+    """Compare a date with Unix seconds, and with dates as text where the field may hold them.
+
+    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00.
+    """
     sign = _DATES[operator]
-    if not isinstance(value, str):
-        return {field: {sign: value}}
-    try:
-        date = dt.datetime.fromisoformat(value)
-    except ValueError:
-        raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds") from None
-    seconds = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).timestamp()
-    if field == "timestamp":
+    date = _read_date(value)
+    if date is None:
+        raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds")
+    seconds, text = date
+    if field == "timestamp" or text is None:
         return {field: {sign: seconds}}
-    return {"any": [{field: {sign: value}}, {field: {sign: seconds}}]}
+    return {"any": [{field: {sign: text}}, {field: {sign: seconds}}]}
+
+
+def _read_date(value: str | int | float) -> tuple[float, str | None] | None:
+    """Return a date as Unix seconds and as text in UTC, None where it has none; None for what is no date.
+
+    Examples
+    --------
+    >>> _read_date("20260131"), _read_date("1769857200"), _read_date("2026-01-31T12:00+01:00")
+    ((1769817600.0, '2026-01-31'), (1769857200.0, '2026-01-31T11:00:00'), (1769857200.0, '2026-01-31T11:00:00'))
+    """
+    try:
+        if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d*)?|\d+\.\d*", value):
+            date = dt.datetime.fromisoformat(value)
+            date = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        else:
+            date = dt.datetime.fromtimestamp(float(value), dt.UTC)
+    except ValueError:
+        return None if isinstance(value, str) else (value, None)
+    except (OverflowError, OSError):  # before the year 1 or after 9999
+        return (float(value), None) if not isinstance(value, str) or value.replace(".", "").isdigit() else None
+    text = date.isoformat(timespec="auto").removesuffix("+00:00")
+    return date.timestamp(), text.removesuffix("T00:00:00")
 
 
 def _one(name: str, operator: str, value: Any) -> str | int | float:

@@ -30,7 +30,7 @@ CONTENT_SECURITY_POLICY = (
 )
 """What a service sends with the page: nothing inline, nothing from elsewhere."""
 
-_STYLES = ("uplot.css", "page.css")
+_STYLE = "page.css"
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _LAST_EXPORT = re.compile(r"export\{([^}]*)\};?\s*$")  # as minifiers write it
@@ -61,7 +61,7 @@ def write_recording(view: Mapping[str, Any]) -> str:
     ----------
     view : as `write_view` returns it
     """
-    style, script = "\n".join(read_files()[name].decode() for name in _STYLES), bundle_modules("app.js")
+    style, script = read_files()[_STYLE].decode(), bundle_modules("app.js")
     question = str(view["answers"][0]["question"])
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:"
     return (

@@ -249,6 +249,60 @@ def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None
         assert service.process.wait(timeout=60) in (0, -signal.SIGTERM)
 
 
+@pytest.mark.parametrize("group", [False, True])
+def test_several_workers_end_as_one_does(group: bool, tmp_path: Path) -> None:
+    """A request under way ends, new ones get 503 for a while, and then nobody is let in: no connection hangs."""
+    import httpx  # noqa: PLC0415 - of the environment serve alone
+
+    make_index(tmp_path / "retrivex.db")
+    drain_s = 1.5
+    with ServiceProcess(tmp_path, "--workers", "2", RETRIVEX_DRAIN_S=str(drain_s), RETRIVEX_TIMEOUT_S="300") as service:
+        passages = [{"id": n, "text": f"{n} " + "words of a text " * 60, "score": 1.0} for n in range(1000)]
+        answers: list[int] = []
+
+        def ask_long() -> None:
+            with _client(service.address) as client:
+                body = {"passages": passages, "threshold": 0.4}
+                answers.append(client.post("/v1/deduplicate", json=body).status_code)
+
+        thread = threading.Thread(target=ask_long)
+        thread.start()
+        while True:
+            with _client(service.address) as client:
+                if _count_running(client.get("/metrics").text) >= 2:  # the long one, and this very request
+                    break
+            assert thread.is_alive()
+        (os.killpg if group else os.kill)(service.process.pid, signal.SIGTERM)
+        began, refused_at = time.monotonic(), None
+        statuses = set()
+        while refused_at is None:
+            try:
+                statuses.add(httpx.get(f"{service.address}/readyz", timeout=30).status_code)
+            except httpx.ConnectError:
+                refused_at = time.monotonic() - began
+            except httpx.RemoteProtocolError:
+                pass  # a connection that the door closed on
+        assert refused_at >= drain_s - 0.5
+        assert 503 in statuses
+        thread.join()
+        assert answers == [200]
+        assert service.process.wait(timeout=60) in (0, -signal.SIGTERM)
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    import psutil  # noqa: PLC0415 - of the environment serve alone
+
+    make_index(tmp_path / "retrivex.db")
+    with ServiceProcess(tmp_path, "--workers", "2", RETRIVEX_DRAIN_S="0") as service:
+        workers = [psutil.Process(worker) for worker in _workers(service)]
+        assert len(workers) == 2
+        os.kill(service.process.pid, signal.SIGKILL)
+        _, alive = psutil.wait_procs(workers, timeout=60)
+        for worker in alive:
+            worker.kill()
+        assert not alive
+
+
 def test_other_machines_are_not_let_in_without_keys(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "retrivex", "serve", "--host", "0.0.0.0", "--port", "0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

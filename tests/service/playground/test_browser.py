@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,6 +37,20 @@ PAINTED = """() => {
     const [reply] = performance.getEntriesByType("resource").filter((entry) => entry.name.endsWith("/v1/view"));
     return performance.getEntriesByName("painted")[0].startTime - reply.responseEnd;
 }"""
+PICTURE = "document.querySelector('.plot canvas').toDataURL()"
+LAST_INK = COUNT_INK.replace("found += 1", "found = Math.max(found, (at / 4) % width)")  # its column
+NOTE_DRAWN = """
+window.drawn = { texts: [], dashes: [] };
+const { fillText, setLineDash } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    drawn.texts.push(text);
+    return fillText.call(this, text, ...rest);
+};
+CanvasRenderingContext2D.prototype.setLineDash = function (dash) {
+    drawn.dashes.push(dash);
+    return setLineDash.call(this, dash);
+};
+"""
 MOST_BYTES = 150_000  # of the page, as it comes over the wire
 
 Serve = Callable[..., ServiceProcess]
@@ -134,7 +149,7 @@ def test_the_page_is_small_on_the_wire(browser: Any, address: str) -> None:
         page.on("response", lambda answer: answers.append(answer))
         page.goto(address, wait_until="networkidle")
         own = [answer for answer in answers if "/v1/" not in answer.url]
-        assert {"preact.js", "uplot.js", "page.css"} <= {answer.url.rpartition("/")[2] for answer in own}
+        assert {"preact.js", "chart.js", "page.css"} <= {answer.url.rpartition("/")[2] for answer in own}
         assert all(answer.headers["content-encoding"] == "gzip" for answer in own)
         sizes = [answer.request.sizes() for answer in own]
         assert 20_000 < sum(size["responseBodySize"] + size["responseHeadersSize"] for size in sizes) <= MOST_BYTES
@@ -175,14 +190,73 @@ def test_two_settings_stand_side_by_side(opened: Any) -> None:
 
 def test_the_plot_is_read_by_pointing_and_as_a_table(opened: Any) -> None:
     ask(opened)
-    before = opened.locator(".pointed").inner_text()
-    assert " % in " in before
-    opened.locator(".plot .u-over").hover()
-    opened.locator(".pointed", has_text=" after ").or_(opened.locator(".pointed", has_text="nothing yet")).wait_for()
-    opened.locator("h1").hover()
-    opened.locator(".pointed", has_text=before).wait_for()
+    plot, pointed = opened.locator(".plot"), opened.locator(".pointed")
+    before = pointed.inner_text()
+    tokens = str(re.search(r" % in ([\d,]+) tokens", before)[1])
+    unmarked = opened.evaluate(PICTURE)
+    last = plot.bounding_box()["width"] - 11  # on the last dot
+    for left, said in ((60, "nothing yet"), (last, f" after {tokens} tokens")):
+        plot.hover(position={"x": left, "y": 100})
+        opened.locator(".pointed", has_text=said).wait_for()
+        assert opened.evaluate(PICTURE) != unmarked  # a line where the pointer is
+    marked, box = opened.evaluate(PICTURE), plot.bounding_box()
+    for down in range(10, 200, 4):  # over the dot, which has nothing of its own to say
+        opened.mouse.move(box["x"] + last, box["y"] + down)
+        assert opened.evaluate(PICTURE) == marked
+    for elsewhere in (lambda: plot.hover(position={"x": 5, "y": 100}), opened.locator("h1").hover):
+        elsewhere()
+        opened.locator(".pointed", has_text=before).wait_for()
+        assert opened.evaluate(PICTURE) == unmarked
+        plot.hover()
+        opened.locator(".pointed", has_text=before).wait_for(state="detached")
     opened.get_by_text("As a table").click()
     assert opened.locator("table tbody tr").count() >= 1
+
+
+def test_another_answer_is_not_pointed_at(browser: Any, address: str) -> None:
+    with open_at(browser, address, has_touch=True) as page:  # a finger does not leave, as a mouse does
+        ask(page)
+        page.locator(".plot").tap()
+        page.locator(".pointed", has_text=" % in ").wait_for(state="detached")
+        page.locator("#budget-").fill("100")
+        page.locator(".figures", has_text="of 100").wait_for()
+        page.locator(".pointed", has_text=" % in ").wait_for()
+
+
+def test_the_lines_are_whole_and_the_second_lies_on_top(opened: Any) -> None:
+    ask(opened)
+    edge = opened.evaluate(LAST_INK, "--line")
+    assert opened.evaluate(LAST_INK, "--accent") >= edge + 3  # half of the last dot
+    opened.get_by_label("Compare two settings").check()
+    opened.locator(".answer").nth(1).wait_for()
+    assert opened.evaluate(COUNT_INK, "--accent") < opened.evaluate(COUNT_INK, "--second")  # the same answer twice
+
+
+def test_the_plot_writes_its_axes_and_nothing_else(browser: Any, address: str) -> None:
+    with open_page(browser) as (page, complaints):
+        page.add_init_script(NOTE_DRAWN)
+        page.goto(address)
+        ask(page)
+        compare_full_with_little(page)
+        page.locator(".plot").hover()
+        written = set(page.evaluate("drawn.texts"))
+        assert complaints == []
+    levels = {f"{share} %" for share in (0, 25, 50, 75, 100)}
+    tokens = written - levels - {"tokens, richest passages first"}
+    assert written > levels
+    assert "0" in tokens
+    assert len(tokens) > 3
+    assert all(re.fullmatch(r"\d{1,3}(?:,\d{3})*", text) for text in tokens)
+
+
+def test_the_second_line_is_dashed(browser: Any, address: str) -> None:
+    with open_page(browser) as (page, _):
+        page.add_init_script(NOTE_DRAWN)
+        page.goto(address)
+        ask(page)
+        assert set(page.evaluate("drawn.dashes.map(String)")) == {""}
+        compare_full_with_little(page)
+        assert "7,5" in page.evaluate("drawn.dashes.map(String)")
 
 
 def test_the_plot_follows_the_width_and_the_colours(browser: Any, address: str) -> None:

@@ -31,14 +31,15 @@ from retrivex.service.playground.page import (
 from retrivex.service.playground.view import Answer, write_view
 
 MOST_BYTES = 150_000  # of the page, compressed
-# what others wrote, as npm has it: preact/standalone.module.js of htm 3.1.1, with preact in it; uPlot.iife.min.js, here
-# with one line more, which exports it, and uPlot.min.css of uplot 1.6.32
+# what others wrote, as npm has it: preact/standalone.module.js of htm 3.1.1, with preact in it; dist/chart.umd.min.js
+# of chart.js 4.6.1, but for its last line: published, it names a map that the page has not; here it exports
 VENDORED = {
     "preact.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
-    "uplot.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
-    "uplot.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+    "chart.js": "87364cc2b2a76a6684929e7d6b80b18a897794db38400caff1fcf1791c6925d2",
 }
-UPLOT_EXPORT = b"export{uPlot as uPlot};\n"
+PUBLISHED_END = b"//# sourceMappingURL=chart.umd.min.js.map\n"
+KEPT_END = b"const{Chart}=globalThis;export{Chart as Chart};\n"
+LICENSED = ("Jason Miller", "Apache License", "2014-2024 Chart.js Contributors", "2018-2021 Jukka Kurkela")
 RECORDED = re.compile(r'<script type="application/json" id="recorded">(.*?)</script>', re.DOTALL)
 HOSTILE = '</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> & \u2028 \U0001f41d "'
 
@@ -71,17 +72,20 @@ def test_every_file_has_a_media_type_and_vendored_ones_their_licences() -> None:
     assert all(content_type(name) for name in read_files())
     assert b"Jason Miller" in read_files()["LICENSE-preact.txt"]
     assert b"Apache License" in read_files()["LICENSE-htm.txt"]
-    assert b"Leon Sorokin" in read_files()["LICENSE-uplot.txt"]
+    assert b"2014-2024 Chart.js Contributors" in read_files()["LICENSE-chartjs.txt"]
+    assert b"2018-2021 Jukka Kurkela" in read_files()["LICENSE-color.txt"]  # @kurkle/color, a part of chart.js
 
 
 def test_what_is_vendored_is_as_it_was_published() -> None:
     for name, digest in VENDORED.items():
-        assert hashlib.sha256(read_files()[name].removesuffix(UPLOT_EXPORT)).hexdigest() == digest, name
+        kept = read_files()[name]
+        published = kept.removesuffix(KEPT_END) + PUBLISHED_END if kept.endswith(KEPT_END) else kept
+        assert hashlib.sha256(published).hexdigest() == digest, name
 
 
 def test_a_recording_carries_the_licences_of_what_it_holds() -> None:
     page = write_recording(view_of("Bees sleep."))
-    for said in ("Jason Miller", "Apache License", "Leon Sorokin"):
+    for said in LICENSED:
         assert said in page
     assert "<meta charset" in page[:1024]  # where browsers look for it
 
@@ -93,6 +97,7 @@ def test_nothing_is_inline_or_from_elsewhere() -> None:
     assert " style=" not in index
     sources = [*own(".js").values(), *own(".css").values(), index]
     assert not any(re.search(r"(?:https?:)?//\w+\.\w+", source) for source in sources)
+    assert not any(b"sourceMappingURL" in text for text in read_files().values())  # developer tools would ask for it
 
 
 def test_texts_are_never_read_as_markup() -> None:
@@ -110,6 +115,13 @@ def test_every_import_is_found_and_every_file_of_the_page_is_used() -> None:
             exported = read_files()[module].decode()
             for name in filter(None, map(str.strip, names.split(","))):
                 assert re.search(rf"export (?:async )?(?:function|class|const) {name}\b|as {name}\b", exported), name
+
+
+def test_the_scripts_of_a_recording_can_stand_in_a_page() -> None:
+    """The element that holds them ends where they end, and its digest is of what a browser reads there."""
+    script = bundle_modules("app.js")
+    assert not re.search(r"</script|<script|<!--", script, re.IGNORECASE)
+    assert not set(script) & {"\0", "\r"}  # which a browser reads as other characters
 
 
 def test_the_page_offers_what_the_config_knows() -> None:

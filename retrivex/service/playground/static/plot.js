@@ -1,55 +1,98 @@
-// Lines drawn by uPlot, in the colours of the page: they follow its width, and a change between light and dark.
+// Lines drawn by Chart.js, in the colours of the page: they follow its width, and a change between light and dark.
+import { Chart } from "./chart.js";
 import { html, useEffect, useRef } from "./preact.js";
-import { uPlot } from "./uplot.js";
 
-const HEIGHT = 250; // pixels of the page, as all lengths here
-const FONT = "13px system-ui, sans-serif";
-const LINES = [{ ink: "--accent" }, { ink: "--second", dash: [7, 5] }];
+const FONT = { family: "system-ui, sans-serif", size: 13 }; // pixels of the page, as all lengths here
+const LINES = [{ name: "--accent" }, { name: "--second", dash: [7, 5] }];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-// Read at each drawing, as the colours are other ones in the dark.
+// Read at each update, as the colours are other ones in the dark.
 function ink(name) {
   return () => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function axis({ label, write, ...rest }) {
-  const frame = { stroke: ink("--line"), width: 1 };
-  const values = (_, splits) => splits.map(write);
-  return { label, labelFont: FONT, font: FONT, stroke: ink("--soft"), grid: frame, ticks: frame, values, ...rest };
+function axis({ most, write, label = "", ...ticks }) {
+  const text = { font: FONT, color: ink("--soft") };
+  return {
+    type: "linear",
+    min: 0,
+    max: most,
+    grid: { color: ink("--line") },
+    border: { display: false },
+    ticks: { ...text, ...ticks, callback: (value) => write(value), includeBounds: false },
+    title: { ...text, display: Boolean(label), text: label },
+  };
 }
 
-function line({ ink: name, dash }) {
-  return { stroke: ink(name), width: 2.5, dash, spanGaps: true, points: { show: true, size: 8, fill: ink(name) } };
+function line(points, at) {
+  const color = ink(LINES[at].name);
+  return {
+    data: points.map(([x, y]) => ({ x, y })),
+    borderColor: color,
+    borderWidth: 2.5,
+    borderDash: LINES[at].dash,
+    pointBackgroundColor: color,
+    pointBorderWidth: 0,
+    pointRadius: 4,
+    clip: false, // points on the edge are whole
+    order: -at, // the later line lies on top
+  };
 }
 
-// `lines` are lists of [x, y] with y in [0, 1]; `says` is the plot in words, `onPoint` is told the x pointed at, or null.
+// Where the pointer is: a line from top to bottom, and its x for `onPoint`.
+function pointer(onPoint) {
+  const color = ink("--soft");
+  let left = null;
+  return {
+    id: "pointer",
+    afterEvent(chart, happened) {
+      const { event, inChartArea } = happened;
+      left = inChartArea && event.type !== "mouseout" ? event.x : null;
+      happened.changed = true; // so that it is drawn again
+      onPoint(left === null ? null : chart.scales.x.getValueForPixel(left));
+    },
+    afterDatasetsDraw({ ctx, chartArea: { top, bottom } }) {
+      if (left === null) return;
+      ctx.save();
+      ctx.strokeStyle = color();
+      ctx.setLineDash([3, 3]);
+      ctx.beginPath();
+      ctx.moveTo(Math.round(left) + 0.5, top); // between two points, where it is sharp
+      ctx.lineTo(Math.round(left) + 0.5, bottom);
+      ctx.stroke();
+      ctx.restore();
+    },
+  };
+}
+
+// `lines` are lists of [x, y] with y in [0, 1]; `says` is the plot in words, `onPoint` gets the x pointed at, or null.
 export function Plot({ lines, label, writeX, writeY, says, onPoint }) {
-  const place = useRef(null);
+  const canvas = useRef(null);
   useEffect(() => {
-    const options = {
-      width: place.current.clientWidth,
-      height: HEIGHT,
-      scales: { x: { time: false, range: (_, least, most) => [0, Math.max(most, 1)] }, y: { range: [0, 1.02] } },
-      axes: [
-        axis({ label, write: writeX, labelSize: 22, size: 34 }),
-        axis({ write: writeY, size: 60, splits: [0, 0.25, 0.5, 0.75, 1] }),
-      ],
-      series: [{}, ...lines.map((_, at) => line(LINES[at]))],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-      hooks: { setCursor: [(plot) => onPoint(plot.cursor.left < 0 ? null : plot.posToVal(plot.cursor.left, "x"))] },
-    };
-    const data = uPlot.join(lines.map((points) => [points.map(([x]) => x), points.map(([, y]) => y)]));
-    const plot = new uPlot(options, data, place.current);
-    const fit = new ResizeObserver(([{ contentRect }]) => plot.setSize({ width: contentRect.width, height: HEIGHT }));
-    const redraw = () => plot.redraw(false);
-    fit.observe(place.current);
+    onPoint(null); // where fingers point, nothing says that they left
+    const most = Math.max(1, ...lines.flat().map(([x]) => x));
+    const chart = new Chart(canvas.current, {
+      type: "line",
+      data: { datasets: lines.map(line) },
+      options: {
+        animation: false,
+        maintainAspectRatio: false, // as high as its place
+        layout: { padding: { right: 12 } },
+        scales: {
+          x: axis({ most, write: writeX, label, maxRotation: 0, autoSkipPadding: 12 }),
+          y: axis({ most: 1.02, write: writeY, stepSize: 0.25 }),
+        },
+        hover: { mode: null },
+        plugins: { legend: { display: false }, tooltip: { enabled: false } },
+      },
+      plugins: [pointer(onPoint)],
+    });
+    const redraw = () => chart.update("none");
     DARK.addEventListener("change", redraw);
     return () => {
-      fit.disconnect();
       DARK.removeEventListener("change", redraw);
-      plot.destroy();
+      chart.destroy();
     };
   }, [lines]);
-  return html`<div class="plot" ref=${place} role="img" aria-label=${says}></div>`;
+  return html`<div class="plot" role="img" aria-label=${says}><canvas ref=${canvas}></canvas></div>`;
 }
