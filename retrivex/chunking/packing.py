@@ -63,6 +63,7 @@ class Packer:
         self.size = size
         self.tokenizer = tokenizer
         self.language = language
+        self._last_prefix: tuple[str, int] = ("", 0)  # with its tokens: the pieces of a table have the same one
 
     def tokens(self, start: int, end: int) -> int:
         """Return the tokens of what a piece from `start` to `end` would say."""
@@ -130,7 +131,11 @@ class Packer:
 
     def reserved(self, prefix: str | None) -> int:
         """Return the tokens that a prefix takes from the size of its piece."""
-        tokens = self.tokenizer.count(prefix) if prefix else 0
+        if not prefix:
+            return 0
+        if prefix != self._last_prefix[0]:
+            self._last_prefix = (prefix, self.tokenizer.count(prefix))
+        tokens = self._last_prefix[1]
         return tokens if 2 * tokens <= self.size else 0
 
     def _pieces(self, atoms: Sequence[Atom]) -> Iterator[Piece]:

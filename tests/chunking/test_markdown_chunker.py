@@ -197,6 +197,20 @@ def test_joined_text_is_counted_not_the_sum_of_its_parts() -> None:
     assert max(joins_cost(chunk.text.rstrip()) for chunk in chunks) <= 10
 
 
+def test_the_head_of_a_long_table_is_counted_once_not_for_each_piece() -> None:
+    def count(text: str) -> int:
+        counted.append(text)
+        return words(text)
+
+    counted: list[str] = []
+    head = "|a|b|\n|-|-|"
+    chunks = MarkdownChunker(10, tokenizer=count).chunk(Document("d", f"{head}\n" + "|x|y|\n" * 50, format="markdown"))
+    heads = [chunk.metadata.prefix for chunk in chunks[1:]]
+    assert len(heads) > 3
+    assert len(set(heads)) == 1
+    assert counted.count(heads[0] or "") == 1
+
+
 def test_paths_of_many_headings_take_time_by_their_number_not_its_square() -> None:
     outline = headings(markdown_blocks("# a\n" * 32_000))
 

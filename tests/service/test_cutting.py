@@ -134,7 +134,7 @@ def test_a_file_of_which_too_many_chunks_come_is_refused(tmp_path: Path, name: s
 )
 def test_a_file_whose_chunks_repeat_too_much_is_refused(raw: bytes) -> None:
     with pytest.raises(LimitError, match=r"would repeat [\d,]+ characters of headings, heads of tables and metadata"):
-        cut(raw, "h.md")
+        cut(raw, "h.md", load=LoadLimits(timeout_s=120))
 
 
 @pytest.mark.parametrize(
