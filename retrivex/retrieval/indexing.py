@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections import Counter
@@ -17,6 +18,7 @@ from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
+from retrivex.loading.limits import GROWTH, MAX_CHARACTERS, SMALL_FILE_CHARACTERS
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
@@ -92,13 +94,39 @@ def cut_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> 
     Raises
     ------
     ChunkError
-        If it cannot be cut.
+        If it cannot be cut, or if its chunks would repeat far more than it holds.
     """
     if isinstance(chunker, ParentChildChunker):
         chunks, parents = chunker.chunk_with_parents(document)
     else:
         chunks, parents = chunker.chunk(document), {}
+    _check_repeated(document, [*chunks, *parents.values()])
     return CutDocument(chunks, count_and_cut([chunk.text for chunk in chunks], tokenizer), parents)
+
+
+def count_repeated(document: Document, chunks: Sequence[Chunk]) -> list[int]:
+    """Return the characters that are kept with each chunk beside its text: headings, head of the table, metadata."""
+    metadata = _metadata_size(document)
+    return [
+        metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
+        for chunk in chunks
+    ]
+
+
+def _metadata_size(document: Document) -> int:
+    return len(json.dumps(document.metadata, default=str)) if document.metadata else 0
+
+
+def _check_repeated(document: Document, chunks: Sequence[Chunk]) -> None:
+    """Refuse a document whose chunks say the same so often that a small file would fill a disk."""
+    repeated = sum(count_repeated(document, chunks))
+    held = len(document.text) + _metadata_size(document)
+    most = min(max(SMALL_FILE_CHARACTERS, GROWTH * held), MAX_CHARACTERS)
+    if repeated > most:
+        raise ChunkError(
+            f"its chunks would repeat {repeated:,} characters of headings, heads of tables and metadata: the limit for "
+            f"a document of {held:,} is {most:,}; shorten those, or split the file"
+        )
 
 
 @dataclass(frozen=True, slots=True)

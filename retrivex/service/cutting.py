@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from retrivex.chunking import Chunker, get_chunker
 from retrivex.chunking.pieces import Piece
-from retrivex.errors import LoadError
+from retrivex.errors import ChunkError, LoadError
 from retrivex.loading.files import is_complex, load_bytes_parts
 from retrivex.loading.sandbox import ask_worker, document_of, is_available
 from retrivex.loading.worker import serve
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.retrieval.indexing import cut_document
+from retrivex.retrieval.indexing import count_repeated, cut_document
 from retrivex.service.bounds import Bounds
 from retrivex.service.errors import LimitError
 from retrivex.tokens.stored import StoredCount
@@ -66,7 +65,7 @@ def read_and_cut(raw: bytes, name: str, tokenizer: Tokenizer, spec: str, bounds:
     LoadError
         If it cannot be read, takes longer than the bounds say, or more memory.
     LimitError
-        If there are too many documents or chunks in it.
+        If there are too many documents or chunks in it, or its chunks repeat too much.
     """
     try:
         return _read_and_cut(raw, name, tokenizer, spec, bounds)
@@ -114,21 +113,15 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
             raise loaded
         bounds.check_count("documents in a file", number, bounds.documents)
         bounds.check_names([loaded.document.doc_id])
-        made = cut_document(loaded.document, chunker, tokenizer)
-        carried = _count_carried(loaded.document, made.chunks)
+        try:
+            made = cut_document(loaded.document, chunker, tokenizer)
+        except ChunkError as error:
+            raise LimitError(str(error)) from error
+        carried = count_repeated(loaded.document, made.chunks)
         chunks += len(carried)
         repeated += sum(carried)
         bounds.check_chunks(chunks, repeated, max(carried, default=0))
         yield Cut(loaded.document, tuple(map(_piece, made.chunks)), tuple(made.token_counts))
-
-
-def _count_carried(document: Document, chunks: Sequence[Chunk]) -> list[int]:
-    """Return the characters that each chunk has beside its text: headings, head of the table, metadata."""
-    metadata = len(json.dumps(document.metadata, default=str)) if document.metadata else 0
-    return [
-        metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
-        for chunk in chunks
-    ]
 
 
 def _piece(chunk: Chunk) -> Piece:

@@ -191,6 +191,38 @@ def test_a_document_the_store_refuses_is_a_problem_of_its_own(store: SQLiteStore
     assert "NUL" in report.problems[0].reason
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# " + "a " * 3_000 + "\n" + "## b\n" * 200,
+        "|" + "a " * 3_000 + "|\n|-|\n" + "|x|\n" * 3_000,
+        "---\na: " + "b " * 3_000 + "\n---\n" + "# a\n" * 200,
+    ],
+    ids=["headings", "head of a table", "metadata"],
+)
+@pytest.mark.parametrize("chunker", ["auto", "parent-child"])
+def test_a_small_file_whose_chunks_repeat_its_long_parts_is_refused(
+    store: SQLiteStore, tmp_path: Path, text: str, chunker: str
+) -> None:
+    (tmp_path / "long.md").write_text(text)
+    (tmp_path / "sound.md").write_text("# Bees\n\nThey sleep.")
+    tokenizer = EstimateTokenizer()
+    cutter = get_chunker(chunker, size=20, tokenizer=tokenizer)
+    report = Indexer(store, cutter, tokenizer).index([tmp_path / "long.md", tmp_path / "sound.md"])
+    assert report.added == 1
+    assert [Path(problem.path).name for problem in report.problems] == ["long.md"]
+    assert "characters of headings, heads of tables and metadata: the limit" in report.problems[0].reason
+    assert [info.doc_id for info in store.documents()] == ["sound.md"]
+
+
+def test_documents_may_carry_much_metadata_or_long_headings(store: SQLiteStore, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(json.dumps({"id": "x", "text": "One. " * 20, "metadata": {"raw": "a" * 300_000}}))
+    (tmp_path / "a.md").write_text("# " + "a " * 250 + "\n\n" + "## b\n\nBees sleep.\n\n" * 200)
+    report = indexer(store).index([lines, tmp_path / "a.md"])
+    assert (report.added, report.problems) == (2, [])
+
+
 def test_a_store_that_cannot_be_written_stops_the_run(
     store: SQLiteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

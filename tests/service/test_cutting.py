@@ -123,6 +123,14 @@ def test_a_file_of_which_too_many_chunks_come_is_refused(tmp_path: Path, name: s
     engine.close()
 
 
+def test_the_documents_of_a_file_together_repeat_no_more_than_the_limit() -> None:
+    line = {"text": "# a\n" * 12, "format": "markdown", "metadata": {"note": "b" * 20_000}}
+    lines = [json.dumps({"id": str(number), **line}).encode() for number in range(70)]
+    assert len(cut(b"\n".join(lines[:60]), "x.jsonl")) == 60
+    with pytest.raises(LimitError, match=r"would repeat 16,[0-9,]+ characters .* the limit is 16,000,000; shorten"):
+        cut(b"\n".join(lines), "x.jsonl")
+
+
 @pytest.mark.parametrize(
     "raw",
     [
