@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+MOST_SAID = 4_000
+"""Characters of a message: it may quote what a file or a request says, which may be megabytes."""
+
+
+def shortened(text: str) -> str:
+    """Return a message as it is, or where it is longer than `MOST_SAID`, its beginning and its end.
+
+    Examples
+    --------
+    >>> shortened("format is " + "f" * 5_000 + ": it must be 'text'")[-69:]
+    "ffffffffffffffffffffffffffffffffffffffffffffffffff: it must be 'text'"
+    """
+    if len(text) <= MOST_SAID:
+        return text
+    half = MOST_SAID // 2 - 50
+    return f"{text[:half]} ... [{len(text) - 2 * half:,} characters] ... {text[-half:]}"
+
 
 class RetrivexError(ValueError):
-    """Base of every error RetriVex raises itself."""
+    """Base of every error RetriVex raises itself; its message is never longer than `MOST_SAID` characters."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shortened(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class ConfigError(RetrivexError):

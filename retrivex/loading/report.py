@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retrivex.errors import shortened
 from retrivex.model.document import Document
 
 MAX_KINDS = 5
@@ -39,6 +40,9 @@ class LoadProblem:
 
     path: str
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", shortened(self.reason))
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
