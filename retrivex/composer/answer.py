@@ -10,6 +10,7 @@ from retrivex.composer.explain import Explainer, citations_of, coverage_of, expe
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Trace
+from retrivex.errors import shortened
 
 
 def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Composition:
@@ -27,7 +28,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
         citations=partial(citations_of, spans, layout.rendered),
         coverage=partial(coverage_of, spans, scored.expanded.seeds),
         dropped=partial(explainer.dropped, layout.tokens),
-        warnings=tuple(dict.fromkeys(log.warnings)),
+        warnings=tuple(dict.fromkeys(map(shortened, log.warnings))),
         confidence=scored.scores.confidence,
         expected_recall=partial(expected_recall, scored.runs, scored.scores, spans),
         trace=Trace(

@@ -13,7 +13,7 @@ import pytest
 from support.strategies import bare, compose, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetrivexError, SeedHit, SpanComposer
-from retrivex.errors import ConfigError, HitError, StoreError
+from retrivex.errors import MOST_SAID, ConfigError, HitError, StoreError
 from retrivex.model.chunk import MAX_CHUNK_ID
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
 
@@ -28,6 +28,13 @@ def test_no_hits(hits: Any, preset: str) -> None:
     made = compose(hits, TEN, **options)
     assert (made.text, made.spans, made.tokens, made.dropped, made.citations) == ("", (), 0, (), ())
     assert asyncio.run(SpanComposer(tokenizer=count_words).aretrieve(hits, TEN, **options)) == []
+
+
+def test_long_names_do_not_fill_the_warnings() -> None:
+    long = "d" * 100_000
+    made = compose([SeedHit(make_chunk(long, number, "Bees sleep."), 0.5) for number in range(3)], TEN)
+    assert any(repr(long)[:100] in warning for warning in made.warnings)
+    assert max(map(len, made.warnings)) <= MOST_SAID
 
 
 def test_budget_0_and_negative() -> None:
