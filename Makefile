@@ -94,7 +94,7 @@ with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
-.PHONY: demo test check lint types pages house test-integration integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
+.PHONY: demo test check lint types pages house test-integration integration-beside integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of all tests, one after another: CI makes them while the unit tests run.
@@ -147,7 +147,11 @@ house: $(call ready,core)
 types: $(call ready,core)
 	$(CORE)/mypy
 
-test-integration: integration-core $(addprefix integration-,$(KINDS)) integration-wheel
+# The suites that use one core, beside the long one of them; the others measure time or use all cores themselves.
+KINDS_ALONE := serve batch frameworks engines evaluate
+test-integration: integration-beside $(addprefix integration-,$(KINDS_ALONE))
+integration-beside:
+	$(MAKE) -j2 integration-core $(addprefix integration-,$(filter-out $(KINDS_ALONE),$(KINDS))) integration-wheel
 
 # and every property on all of its examples, of which make test draws a share
 integration-core: $(call ready,core)

@@ -36,7 +36,14 @@ _FORM = (
 def _client(address: str) -> Any:
     import httpx  # noqa: PLC0415 - of the environment serve alone
 
-    return httpx.Client(base_url=address, timeout=60)
+    return httpx.Client(base_url=address, timeout=300)
+
+
+def _upload_long(address: str, answers: list[int]) -> None:
+    """Send what takes seconds to be cut, in another process, so that the service answers others meanwhile."""
+    with _client(address) as client:
+        form = {"file": ("long.md", b"# a\n" * 8_000)}
+        answers.append(client.post("/v1/documents", files=form).status_code)
 
 
 def _workers(service: ServiceProcess) -> list[int]:
@@ -220,16 +227,9 @@ def test_what_a_killed_worker_had_under_way_is_no_longer_counted(tmp_path: Path)
 
 def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None:
     make_index(tmp_path / "retrivex.db")
-    with ServiceProcess(tmp_path, RETRIVEX_DRAIN_S="1.5", RETRIVEX_TIMEOUT_S="300") as service:
-        passages = [{"id": n, "text": f"{n} " + "words of a text " * 60, "score": 1.0} for n in range(1000)]
+    with ServiceProcess(tmp_path, RETRIVEX_DRAIN_S="4", RETRIVEX_UPLOAD_S="300", RETRIVEX_TIMEOUT_S="300") as service:
         answers: list[int] = []
-
-        def ask_long() -> None:
-            with _client(service.address) as client:
-                body = {"passages": passages, "threshold": 0.4}
-                answers.append(client.post("/v1/deduplicate", json=body).status_code)
-
-        thread = threading.Thread(target=ask_long)
+        thread = threading.Thread(target=_upload_long, args=(service.address, answers))
         thread.start()
         with _client(service.address) as client:
             while _count_running(client.get("/metrics").text) < 2:  # the long one, and this very request
@@ -237,7 +237,7 @@ def test_requests_under_way_end_and_new_ones_are_refused(tmp_path: Path) -> None
         service.process.send_signal(signal.SIGTERM)
         refused = None
         with _client(service.address) as client:
-            for _ in range(20):
+            for _ in range(60):  # 3 s of the 4 in which the door answers 503
                 refused = client.post("/v1/query", json={"question": "Bees?"})
                 if refused.status_code == 503:
                     break
@@ -255,17 +255,11 @@ def test_several_workers_end_as_one_does(group: bool, tmp_path: Path) -> None:
     import httpx  # noqa: PLC0415 - of the environment serve alone
 
     make_index(tmp_path / "retrivex.db")
-    drain_s = 1.5
-    with ServiceProcess(tmp_path, "--workers", "2", RETRIVEX_DRAIN_S=str(drain_s), RETRIVEX_TIMEOUT_S="300") as service:
-        passages = [{"id": n, "text": f"{n} " + "words of a text " * 60, "score": 1.0} for n in range(1000)]
+    drain_s = 4.0
+    limits = {"RETRIVEX_UPLOAD_S": "300", "RETRIVEX_TIMEOUT_S": "300"}
+    with ServiceProcess(tmp_path, "--workers", "2", RETRIVEX_DRAIN_S=str(drain_s), **limits) as service:
         answers: list[int] = []
-
-        def ask_long() -> None:
-            with _client(service.address) as client:
-                body = {"passages": passages, "threshold": 0.4}
-                answers.append(client.post("/v1/deduplicate", json=body).status_code)
-
-        thread = threading.Thread(target=ask_long)
+        thread = threading.Thread(target=_upload_long, args=(service.address, answers))
         thread.start()
         while True:
             with _client(service.address) as client:
