@@ -16,6 +16,11 @@ MAX_CHARACTERS = 64 * 1024 * 1024
 """Characters that may be made of any file, however large."""
 
 
+def most_characters(size: int) -> int:
+    """Return how many characters may be made of so many bytes, or of so many characters."""
+    return min(max(SMALL_FILE_CHARACTERS, GROWTH * size), MAX_CHARACTERS)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadLimits:
     """What reading one file may cost where a reader of its format could be made to run on.
@@ -46,7 +51,7 @@ class Allowance:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._most = min(max(SMALL_FILE_CHARACTERS, GROWTH * size), MAX_CHARACTERS)
+        self._most = most_characters(size)
         self._taken = 0
 
     def take(self, characters: int) -> None:

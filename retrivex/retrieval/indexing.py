@@ -18,7 +18,7 @@ from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
-from retrivex.loading.limits import GROWTH, MAX_CHARACTERS, SMALL_FILE_CHARACTERS
+from retrivex.loading.limits import most_characters
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
@@ -121,7 +121,7 @@ def _check_repeated(document: Document, chunks: Sequence[Chunk]) -> None:
     """Refuse a document whose chunks say the same so often that a small file would fill a disk."""
     repeated = sum(count_repeated(document, chunks))
     held = len(document.text) + _metadata_size(document)
-    most = min(max(SMALL_FILE_CHARACTERS, GROWTH * held), MAX_CHARACTERS)
+    most = most_characters(held)
     if repeated > most:
         raise ChunkError(
             f"its chunks would repeat {repeated:,} characters of headings, heads of tables and metadata: the limit for "
