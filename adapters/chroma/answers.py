@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,23 @@ def hits_of(answer: Mapping[str, Any], space: str) -> list[Record]:
         Record(id, {TEXT: text, METADATA: metadata or {}}, _score(distance, space), vector)
         for id, text, metadata, distance, vector in found
     ]
+
+
+def scored(records: Sequence[Record], asked: NDArray[np.float32], space: str) -> list[Record]:
+    """Return those records that have a vector, with the scores that `query` would give them."""
+    scores = []
+    at = np.asarray(asked, dtype=np.float64)
+    for record in records:
+        if record.vector is None:
+            continue
+        vector = record.vector.astype(np.float64)
+        if space == "l2":
+            distance = float(np.sum((at - vector) ** 2))
+        else:
+            lengths = float(np.linalg.norm(at) * np.linalg.norm(vector)) if space == "cosine" else 1.0
+            distance = 1.0 - float(at @ vector) / (lengths or 1.0)
+        scores.append(replace(record, score=_score(distance, space)))
+    return scores
 
 
 def space_of(opened: SyncCollection | AsyncCollection) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
 from retrivex.adapters.base.clients import either_client, is_url, split_url
 from retrivex.adapters.base.collection import (
@@ -37,7 +37,7 @@ try:
     from chromadb.api.models.Collection import Collection as SyncCollection
     from chromadb.errors import InternalError, NotFoundError, RateLimitError
 
-    from .answers import TEXT, hits_of, page_of, pages_of, records_of, space_of
+    from .answers import TEXT, hits_of, page_of, pages_of, records_of, scored, space_of
 except ImportError as error:
     raise ImportError(f"retrivex.adapters.chroma needs chromadb: {install_hint('chroma')}") from error
 
@@ -56,6 +56,10 @@ T = TypeVar("T")
 
 _OVERFETCH = 4  # hits asked for instead of one, where the filter cannot be sent
 _ROUNDS = 3  # requests for a question, where those hits belong to others
+_MOST_COMPARED = 300  # records compared one by one where the index finds too few; Chroma Cloud gives no more
+
+Asked: TypeAlias = tuple[Literal["query", "get"], dict[str, Any]]
+"""The method of a collection, and its arguments."""
 
 
 def _make_field_map(fields: FieldMap) -> FieldMap:
@@ -104,6 +108,10 @@ class ChromaCollection(Collection):
     Chroma can ask for a scope, and not for records without one. Where the caller may see those, what belongs to others
     is left out here, four times as many hits are asked for, and again, at most twice, without the scopes that were in
     the way. Where there are still fewer than `k`, a warning says so. `FieldMap(scope=())`: no record has a scope.
+
+    Chroma's index (HNSW) may not reach every record, above all where many vectors are the same. Where it finds fewer
+    records than asked for, one more request reads up to 300 that match; those that it did not find are compared here,
+    and a warning says so.
     """
 
     batch_limit = 5000  # Chroma itself writes at most 5,461 at once
@@ -218,12 +226,14 @@ class ChromaCollection(Collection):
             )
         if not isinstance(request, Nearest):
             return self._read_found(opened.get(**self._get(request)), request)
-        for left in reversed(range(_ROUNDS)):
-            asked = self._query(request)
-            answer = self._hits(opened.query(**asked), asked, request, space_of(opened), left)
-            if answer is not None:
-                return answer
-        raise AssertionError  # the last round answers
+        asking = self._nearest(request, space_of(opened))
+        answer: Mapping[str, Any] | None = None
+        try:
+            while True:
+                method, arguments = asking.send(answer)
+                answer = getattr(opened, method)(**arguments)
+        except StopIteration as done:
+            return done.value
 
     async def _aanswer(self, opened: AsyncCollection, request: Request) -> Records:
         if isinstance(request, ByWindows):
@@ -234,12 +244,14 @@ class ChromaCollection(Collection):
             return await self._layouts.aask(self._candidates, ask)
         if not isinstance(request, Nearest):
             return self._read_found(await opened.get(**self._get(request)), request)
-        for left in reversed(range(_ROUNDS)):
-            asked = self._query(request)
-            answer = self._hits(await opened.query(**asked), asked, request, space_of(opened), left)
-            if answer is not None:
-                return answer
-        raise AssertionError
+        asking = self._nearest(request, space_of(opened))
+        answer: Mapping[str, Any] | None = None
+        try:
+            while True:
+                method, arguments = asking.send(answer)
+                answer = await getattr(opened, method)(**arguments)
+        except StopIteration as done:
+            return done.value
 
     def _wait_for(self, call: Callable[[], T]) -> T:
         try:
@@ -296,17 +308,49 @@ class ChromaCollection(Collection):
         metadata = record.payload[METADATA]
         return str(metadata.get(self.fields.doc_id[0])), as_int(metadata.get(self.fields.chunk_id[0]))
 
-    def _hits(
-        self, answer: Mapping[str, Any], asked: Mapping[str, Any], request: Nearest, space: str, left: int
-    ) -> Records | None:
-        """Return the hits; None where others had so many of them that it pays to ask again, `left` times at most."""
-        found = hits_of(answer, space)
-        seen = self._scope_filter.visible(found, request.scopes)
-        if len(seen) >= request.k or len(found) < asked["n_results"]:
-            return Records(seen[: request.k])
-        if self._scope_filter.learn(found, request.scopes) and left:
-            return None
+    def _nearest(self, request: Nearest, space: str) -> Generator[Asked, Any, Records]:
+        """Ask for hits, again where those of others are in the way, and for all that match if the index lost some."""
+        for _ in range(_ROUNDS):
+            asked = self._query(request)
+            found = hits_of((yield "query", asked), space)
+            seen = self._scope_filter.visible(found, request.scopes)
+            if len(seen) >= request.k:
+                return Records(seen[: request.k])
+            if len(found) < asked["n_results"]:
+                return self._complete(found, (yield "get", self._all_that_match(asked)), request, space)
+            if not self._scope_filter.learn(found, request.scopes):
+                break
         return Records(seen, warnings=(self._shortage(len(seen), len(found), request.k),))
+
+    def _all_that_match(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "where": asked["where"],
+            "limit": max(_MOST_COMPARED, asked["n_results"]),
+            "include": ["documents", "metadatas", "embeddings"],
+        }
+
+    def _complete(self, found: Sequence[Record], answer: Mapping[str, Any], request: Nearest, space: str) -> Records:
+        """Return what the index found and what it did not, by score."""
+        known = {record.id for record in found}
+        matching = records_of(answer)
+        lost = scored([record for record in matching if record.id not in known], request.vector, space)
+        if not self._with_vectors:
+            lost = [replace(record, vector=None) for record in lost]
+        reached, compared = (self._scope_filter.visible(records, request.scopes) for records in (found, lost))
+        seen = sorted([*reached, *compared], key=_by_score)[: request.k]
+        is_whole = len(matching) < _MOST_COMPARED
+        if compared:
+            warning = (
+                f"{self.name}: the index found {len(reached)} of {'' if is_whole else 'at least '}"
+                f"{len(reached) + len(compared)} records that may be seen; the others were compared one by one. With "
+                "many equal vectors or a small max_neighbors, hnsw does not reach all: make the collection anew "
+                "without duplicates, or with a larger max_neighbors"
+            )
+        elif lost and not is_whole:
+            warning = self._shortage(len(seen), len(matching), request.k)
+        else:
+            return Records(seen)
+        return Records(seen, warnings=(warning,))
 
     def _shortage(self, seen: int, found: int, k: int) -> str:
         return (
@@ -356,6 +400,10 @@ class ChromaRetriever(VectorRetriever):
         **options: Unpack[ChromaOptions],
     ) -> None:
         super().__init__(ChromaCollection(client, collection, **options), embed, retries=retries)
+
+
+def _by_score(record: Record) -> float:
+    return -(record.score or 0.0)
 
 
 def _sees_nothing(request: Request) -> bool:

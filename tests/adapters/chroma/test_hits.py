@@ -85,7 +85,8 @@ def _crowded(chroma: ChromaServer, tenants: int) -> str:
     made = chroma.client.create_collection(name, embedding_function=None)
     metadatas = [{"doc_id": "t", "chunk_id": n, "scope": f"tenant {n % tenants}"} for n in range(400)]
     ids = [f"t:{n}" for n in range(400)]
-    made.add(ids=ids, documents=ids, metadatas=metadatas, embeddings=[[1.0, 0.0]] * 400)
+    # no two of them the same, so that Chroma's index reaches all
+    made.add(ids=ids, documents=ids, metadatas=metadatas, embeddings=[[1.0, n / 8000] for n in range(400)])
     ids = [f"d:{n}" for n in range(5)]
     made.add(
         ids=ids,
@@ -120,6 +121,46 @@ def test_fewer_hits_than_asked_for_are_told_of_where_others_are_in_the_way(chrom
         return len(await other.aretrieve("x", k=5)), other.warnings
 
     assert asyncio.run(ask()) == (0, (warning,))
+
+
+@pytest.mark.parametrize("space", ["cosine", "ip", "l2"])
+def test_records_that_the_index_does_not_reach_are_found_and_told_of(chroma: ChromaServer, space: str) -> None:
+    # found by CI: with 400 equal vectors of one tenant, those of others were missing in one index of six
+    sparse = {"hnsw": {"space": space, "max_neighbors": 2, "ef_construction": 2, "ef_search": 1}}
+    made = chroma.client.create_collection(f"sparse-{space}", embedding_function=None, configuration=sparse)
+    tenants = [("t", n, "theirs", [1.0, n / 8000]) for n in range(400)]
+    for records in (tenants, [("d", n, "own", [0.9, 0.1 + n / 100]) for n in range(5)]):
+        made.add(
+            ids=[f"{doc_id}:{n}" for doc_id, n, _, _ in records],
+            documents=[f"{doc_id} {n}" for doc_id, n, _, _ in records],
+            metadatas=[{"doc_id": doc_id, "chunk_id": n, "scope": scope} for doc_id, n, scope, _ in records],
+            embeddings=[vector for *_, vector in records],
+        )
+    reached = made.query(query_embeddings=[[1.0, 0.0]], n_results=5, where={"scope": "own"})
+    assert len(reached["ids"][0]) < 5, "Chroma reaches all now: make its index sparser"
+    retriever = ChromaRetriever(chroma.client, f"sparse-{space}", lambda question: [1.0, 0.0])
+    hits = retriever.retrieve("x", k=5, scope="own")
+    assert {hit.chunk.text for hit in hits} == {f"d {n}" for n in range(5)}
+    scores = [hit.similarity_score for hit in hits]
+    vectors = np.array([[0.9, 0.1 + hit.chunk.metadata.chunk_id / 100] for hit in hits])
+    expected = {
+        "cosine": vectors[:, 0] / np.linalg.norm(vectors, axis=1),
+        "ip": vectors[:, 0],
+        "l2": -np.sum((vectors - [1.0, 0.0]) ** 2, axis=1),
+    }
+    assert scores == pytest.approx(expected[space], abs=1e-6)
+    assert scores == sorted(scores, reverse=True)
+    assert all(hit.chunk.embedding is None for hit in hits)
+    [warning] = retriever.warnings
+    assert "of 5 records that may be seen; the others were compared one by one" in warning
+    assert [hit.key for hit in retriever.retrieve("x", k=2, scope="own")] == [hit.key for hit in hits[:2]]
+
+    async def ask() -> tuple[list[Any], tuple[str, ...]]:
+        client = await chromadb.AsyncHttpClient("127.0.0.1", chroma.port, settings=quiet())
+        other = ChromaRetriever(client, f"sparse-{space}", lambda question: [1.0, 0.0])
+        return [hit.key for hit in await other.aretrieve("x", k=5, scope="own")], other.warnings
+
+    assert asyncio.run(ask()) == ([hit.key for hit in hits], (warning,))
 
 
 def test_a_collection_whose_scope_means_something_else_is_not_filtered(chroma: ChromaServer) -> None:
