@@ -1,29 +1,46 @@
-"""What can go wrong, by name; every message gives the value, the rule and the way out."""
+"""What can go wrong, by name; every message gives the value, the rule and the way out, and no credentials."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 MOST_SAID = 4_000
 """Characters of a message: it may quote what a file or a request says, which may be megabytes."""
 
+_MOST_READ = 32_000
+"""Characters at either end of a message in which credentials are looked for; what is between them is not shown."""
+
+_MORE_READ = 4_000
+"""Characters behind what is shown of a value that are read with it: half a secret could not be found."""
+
 
 def shortened(text: str) -> str:
-    """Return a message as it is, or where it is longer than `MOST_SAID`, its beginning and its end.
+    """Return a message without credentials, and where it is longer than `MOST_SAID`, its beginning and its end.
 
     Examples
     --------
     >>> shortened("format is " + "f" * 5_000 + ": it must be 'text'")[-69:]
     "ffffffffffffffffffffffffffffffffffffffffffffffffff: it must be 'text'"
     """
+    left_out = max(len(text) - 2 * _MOST_READ, 0)
+    if left_out:  # both ends in one piece: an address that reaches into both is one still
+        text = text[:_MOST_READ] + text[-_MOST_READ:]
+    text = _without_credentials(text)
     if len(text) <= MOST_SAID:
         return text
     half = MOST_SAID // 2 - 50
-    return f"{text[:half]} ... [{len(text) - 2 * half:,} characters] ... {text[-half:]}"
+    return f"{text[:half]} ... [{len(text) - 2 * half + left_out:,} characters] ... {text[-half:]}"
+
+
+def _without_credentials(words: str) -> str:
+    from retrivex.text.addresses import without_credentials  # noqa: PLC0415 - not needed until something fails
+
+    return without_credentials(words)
 
 
 class RetrivexError(ValueError):
-    """Base of every error RetriVex raises itself; its message is never longer than `MOST_SAID` characters."""
+    """Base of every error RetriVex raises itself; its message has no credentials and at most `MOST_SAID` characters."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(shortened(arg) if isinstance(arg, str) else arg for arg in args))
@@ -102,13 +119,15 @@ class OrderingError(RetrivexError):
 def quoted(value: Any, most: int = 80) -> str:
     """Return what a message says of a value: the beginning of its `repr`, or what it is where it has none.
 
+    It has no credentials.
+
     Examples
     --------
     >>> quoted("hive"), quoted(10**5000)
     ("'hive'", 'a whole number of 16610 bits')
     """
     try:
-        return repr(value)[:most]
+        return _without_credentials(repr(value)[: most + _MORE_READ])[:most]
     except ValueError:  # Python writes no whole number of more than some 4,300 digits
         if isinstance(value, int):
             return f"a whole number of {value.bit_length()} bits"
@@ -128,10 +147,18 @@ def install_hint(extra: str) -> str:
     return f"pip install '.[{extra}]' in a checkout, or pip install 'retrivex-rag[{extra}]' where it is released"
 
 
-def describe_cause(error: BaseException, most: int = 120) -> str:
+def describe_cause(
+    error: BaseException, most: int = 120, *, hide: Callable[[str], str] = _without_credentials
+) -> str:
     """Return why foreign code failed, in a few words: the network error behind it, or the beginning of what it says.
 
     HTTP clients wrap "no such host" in several errors, each of which quotes the one before.
+
+    Parameters
+    ----------
+    error : what foreign code raised
+    most : characters that are shown of it
+    hide : takes secrets out of all that it says, before it is cut
 
     Examples
     --------
@@ -147,7 +174,7 @@ def describe_cause(error: BaseException, most: int = 120) -> str:
     while behind is not None and id(behind) not in seen:
         seen.add(id(behind))
         if isinstance(behind, ConnectionError | TimeoutError | gaierror) and behind.strerror:
-            return behind.strerror
+            return hide(behind.strerror)
         behind = behind.__cause__ or behind.__context__
-    said = " ".join(f"{type(error).__name__}: {error}".split())
+    said = " ".join(hide(f"{type(error).__name__}: {error}").split())
     return said if len(said) <= most else f"{said[:most]}..."

@@ -135,4 +135,4 @@ class Endpoint:
             raise RerankError(f"{self.address} answered with something else than JSON: {words}") from error
 
     def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
-        return RerankUnavailableError(f"{self.address} cannot be reached ({self._place.hide(describe_cause(error))})")
+        return RerankUnavailableError(f"{self.address} cannot be reached ({describe_cause(error, hide=self._place.hide)})")

@@ -220,7 +220,7 @@ class _Operations:
         shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
         return ServiceError(
             f"{self._place.address} gave no answer that version {__version__} of this client reads "
-            f"({self._place.hide(describe_cause(error))}): {shown!r}; see that url is that of the service, and of the "
+            f"({describe_cause(error, hide=self._place.hide)}): {shown!r}; see that url is that of the service, and of the "
             "same version",
             status=200,
         )
@@ -241,7 +241,7 @@ class _Operations:
             yield
         except httpx2.RequestError as error:
             raise ServiceError(
-                f"{self._place.address} cannot be reached, or broke off ({self._place.hide(describe_cause(error))}): "
+                f"{self._place.address} cannot be reached, or broke off ({describe_cause(error, hide=self._place.hide)}): "
                 "see that the service runs there, and that timeout_s is long enough"
             ) from error
         except httpx2.InvalidURL as error:

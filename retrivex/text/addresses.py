@@ -11,9 +11,12 @@ HIDDEN = "***"
 
 _LONGEST = 300  # characters of a user and password in free words
 
+_SCHEME = r"[a-z](?:[a-z0-9+.-]{0,30}://|[a-z0-9+.-]{1,30}:/(?!/))"
+"""As it was given, or as a path says it, which has no two slashes; C:/ is none."""
+
 _PORT = r"\d{1,5}(?:[\s/?#:;,.'\")<>\]]|$)"
 _USER = re.compile(
-    r"([a-z][a-z0-9+.-]{0,30}://|(?<![:\w/])//)(?!\[[0-9a-f:.]+\])"
+    rf"({_SCHEME}|(?<![:\w/])//)(?!\[[0-9a-f:.]+\])"
     # a careless hand writes blanks, quotes and line ends into a password; what is like a port ends the address
     rf"(?:[^\s/@]{{0,{_LONGEST}}}|[^\s/@:]{{0,{_LONGEST}}}:(?!{_PORT})(?:(?!://)[^@]){{0,{_LONGEST}}})@"
     rf"(?:[^\s/@'\"<>]{{0,{_LONGEST}}}@)*",
@@ -21,7 +24,7 @@ _USER = re.compile(
 )
 _BARE_USER = re.compile(rf"(?<![\w/:@.%+~-])[\w.%+~-]{{1,{_LONGEST}}}:[^\s@/'\"<>]{{1,{_LONGEST}}}@(?=[\w\[])")
 _ADDRESS = re.compile(
-    r"([a-z][a-z0-9+.-]{0,30}://)([^\s'\"<>?#]*)([?#](?:=['\"][^'\"\s]+['\"]?|[^\s'\"<>])*(?:\s+[^\s'\"<>=]*=[^\s'\"<>]+)*)?",
+    rf"({_SCHEME})([^\s'\"<>?#]*)([?#](?:=['\"][^'\"\s]+['\"]?|[^\s'\"<>])*(?:\s+[^\s'\"<>=]*=[^\s'\"<>]+)*)?",
     re.IGNORECASE,
 )
 _PASSWORD = re.compile(
@@ -43,6 +46,8 @@ def without_credentials(words: str) -> str:
     >>> without_credentials("host=db user=me password=secret")
     'host=db user=me password=***'
     """
+    if not ("@" in words or "=" in words or ":/" in words):  # as most words: errors of single hits are many
+        return words
     plain = _ADDRESS.sub(_reduce, _USER.sub(r"\1", words))
     return _PASSWORD.sub(rf"\1\2{HIDDEN}", _BARE_USER.sub(f"{HIDDEN}@", plain))
 
@@ -54,7 +59,7 @@ def _reduce(found: re.Match[str]) -> str:
         host, slash, path = path.rpartition("@")[2].partition("/")
     host = host.rpartition("@")[2]
     port = host.rpartition(":")[2].rstrip(".,:)]}")
-    if ":" in host and port and not port.isdigit() and not host.startswith("["):
+    if found[1].endswith("//") and ":" in host and port and not port.isdigit() and not host.startswith("["):
         host = HIDDEN  # a password that only begins here: no port has letters
     return found[1] + host + slash + path
 

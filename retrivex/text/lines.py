@@ -42,5 +42,7 @@ def describe_error(error: BaseException, message: str | None = None) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return one_line(f"{where}{error.strerror}")
-    return one_line(without_credentials(str(error) if message is None else message) or type(error).__name__)
+        said = f"{where}{error.strerror}"
+    else:
+        said = str(error) if message is None else message
+    return one_line(without_credentials(said) or type(error).__name__)

@@ -75,7 +75,7 @@ class ChatCompletions:
             cause = error.__cause__ or error
             unreached = type(cause).__name__ == "ConnectError"  # of the HTTP client, whichever openai has
             return Failure(
-                f"{self._address} cannot be reached ({self._place.hide(describe_cause(cause))})",
+                f"{self._address} cannot be reached ({describe_cause(cause, hide=self._place.hide)})",
                 again=True,
                 unreached=unreached,
             )
