@@ -147,9 +147,7 @@ def install_hint(extra: str) -> str:
     return f"pip install '.[{extra}]' in a checkout, or pip install 'retrivex-rag[{extra}]' where it is released"
 
 
-def describe_cause(
-    error: BaseException, most: int = 120, *, hide: Callable[[str], str] = _without_credentials
-) -> str:
+def describe_cause(error: BaseException, most: int = 120, *, hide: Callable[[str], str] = _without_credentials) -> str:
     """Return why foreign code failed, in a few words: the network error behind it, or the beginning of what it says.
 
     HTTP clients wrap "no such host" in several errors, each of which quotes the one before.

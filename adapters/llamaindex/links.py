@@ -10,7 +10,7 @@ from typing import TypeAlias
 from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError, StoreError, install_hint
+from retrivex.errors import HitError, StoreError, describe_cause, install_hint
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
 
 from .nodes import read_node
@@ -117,7 +117,7 @@ def is_async(store: BasePydanticVectorStore) -> bool:
 
 
 def _report_failure(error: Exception, config: RetrievalConfig) -> str:
-    problem = f"the node store gave no more neighbours: spans end early ({type(error).__name__}: {error})"
+    problem = f"the node store gave no more neighbours: spans end early ({describe_cause(error)})"
     if config.strict:
         raise StoreError(problem) from error
     return problem

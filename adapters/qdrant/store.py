@@ -27,7 +27,7 @@ from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId,
 from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
 from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError, install_hint
+from retrivex.errors import StoreError, describe_cause, install_hint
 from retrivex.model.chunk import Chunk
 
 from .filters import among, inside, json_path, key_of, of_scopes, point_id
@@ -269,7 +269,10 @@ class QdrantCollection(Collection):
         what = "texts" if layout.as_text else "numbers"
         named = ", and names with a dot as one key" if layout.whole else ""
         return Records(
-            warnings=(f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for ({error})",)
+            warnings=(
+                f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for "
+                f"({describe_cause(error)})",
+            )
         )
 
     def _score_points(self, points: Iterable[models.ScoredPoint]) -> list[Record]:

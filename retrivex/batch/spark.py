@@ -98,7 +98,7 @@ def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
         failed = parts.where("kind IS NOT NULL").collect()
     except Exception as error:  # what Spark raises depends on where it gave up
         number = next((number for number in missing if not job.folder.has(number)), missing[0])
-        raise job.stop(Failed(number, type(error).__name__, str(error)[:_MOST_SAID])) from error
+        raise job.stop(Failed(number, type(error).__name__, describe_error(error)[:_MOST_SAID])) from error
     if failed:
         raise job.stop(Failed(failed[0]["number"], failed[0]["kind"], failed[0]["message"]))
 

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from retrivex.errors import LoadError, install_hint
+from retrivex.errors import LoadError, describe_cause, install_hint
 from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
@@ -64,7 +64,7 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
     except (LoadError, MemoryError):
         raise
     except Exception as error:  # broken files make the readers below markitdown raise nearly anything
-        said = f"{type(error).__name__}: {str(error)[:200]}"
+        said = describe_cause(error, 200)
         raise LoadError(f"it cannot be read as {suffix} ({said}); open it and save it anew") from error
     text = _IMAGE.sub(r"\1", markdown).encode("utf-8", errors="replace").decode("utf-8")
     text, starts = _cut_slide_marks(text)

@@ -7,7 +7,7 @@ import logging
 import re
 from itertools import groupby
 
-from retrivex.errors import LoadError, install_hint
+from retrivex.errors import LoadError, describe_cause, install_hint
 from retrivex.loading.limits import Allowance
 from retrivex.loading.report import Loaded
 from retrivex.model.document import Document
@@ -67,7 +67,7 @@ def _open(raw: bytes) -> PdfReader:
     except DependencyError as error:
         raise LoadError("it is encrypted with AES: pip install cryptography, or save it without encryption") from error
     except Exception as error:  # broken files make pypdf raise nearly anything
-        raise LoadError(f"it cannot be read as PDF ({_describe(error)}); open it and save it anew") from error
+        raise LoadError(f"it cannot be read as PDF ({describe_cause(error, 200)}); open it and save it anew") from error
     if locked:
         raise LoadError("it is encrypted and needs a password; save it without one")
     return reader
@@ -83,13 +83,9 @@ def _page_texts(reader: PdfReader, allowance: Allowance) -> list[str]:
             raise
         except Exception as error:
             raise LoadError(
-                f"page {number + 1} cannot be read ({_describe(error)}); open the file and save it anew"
+                f"page {number + 1} cannot be read ({describe_cause(error, 200)}); open the file and save it anew"
             ) from error
     return texts
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def _clean(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from retrivex.errors import LoadError
+from retrivex.errors import LoadError, describe_cause
 from retrivex.loading.files import load_bytes
 from retrivex.loading.sandbox import READY, encode, receive, send
 
@@ -56,7 +56,7 @@ def _answer(answer: Callable[[dict[str, Any], bytes], dict[str, Any]], job: dict
         error.__traceback__ = error.__context__ = None  # which hold all that was made
         return too_much
     except Exception as error:  # noqa: BLE001 - what a file makes a reader raise must not cost the files after it
-        said = f"{type(error).__name__}: {str(error)[:200]}"
+        said = describe_cause(error, 200)
         return encode({"error": f"it cannot be read ({said}); open it and save it anew"})
     finally:
         _limit_time(0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.merging.parents import PlacedParent
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run, Segment
@@ -85,7 +85,7 @@ class Exclusions:
                     self.add(span)
             case _:
                 raise RetrivexError(
-                    f"exclude holds {item!r:.80}: give texts, spans, chunks, compositions or "
+                    f"exclude holds {quoted(item)}: give texts, spans, chunks, compositions or "
                     "(doc_id, char_start, char_end)"
                 )
 

@@ -19,11 +19,11 @@ def check_arguments(question: Any, counter: Any, max_tokens: Any, answer_reserve
         If the question is no text, the counter counts nothing, or a number of tokens is none.
     """
     if not isinstance(question, str):
-        raise RetrivexError(f"question is {question!r:.80}: it must be text")
+        raise RetrivexError(f"question is {quoted(question)}: it must be text")
     if isinstance(counter, (str, bytes, list, tuple, type)) or not callable(getattr(counter, "count", None)):
         raise RetrivexError(
-            f"counter is {counter!r:.80}: give get_tokenizer(...) of retrivex.tokens, which takes 'auto', a name, or a "
-            "function that counts the tokens of a text"
+            f"counter is {quoted(counter)}: give get_tokenizer(...) of retrivex.tokens, which takes 'auto', a name, or "
+            "a function that counts the tokens of a text"
         )
     for name, number in (("max_tokens", max_tokens), ("answer_reserve", answer_reserve)):
         if number is None and name == "max_tokens":
@@ -45,7 +45,7 @@ def numbered_sources(spans: Any) -> list[Source]:
     for number, span in enumerate(given, start=1):
         if not isinstance(span, (Span, Source)):
             raise RetrivexError(
-                f"spans hold {span!r:.80}: give spans, or Source(number, text, document) for your texts"
+                f"spans hold {quoted(span)}: give spans, or Source(number, text, document) for your texts"
             )
         made.append(span if isinstance(span, Source) else Source.of(span, number))
     numbers = [source.number for source in made]
@@ -57,5 +57,5 @@ def numbered_sources(spans: Any) -> list[Source]:
 def list_of(value: Any, name: str, wanted: str) -> list[Any]:
     """Return what can be gone through as a list; a text or a mapping is none."""
     if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
-        raise RetrivexError(f"{name} is {value!r:.80}: it must be {wanted}")
+        raise RetrivexError(f"{name} is {quoted(value)}: it must be {wanted}")
     return list(value)

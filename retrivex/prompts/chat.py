@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.model.span import Span
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
@@ -63,10 +63,10 @@ class ChatStyle:
         if not isinstance(scales, (tuple, list)) or any(type(scale) is not int or scale < 1 for scale in scales):
             raise RetrivexError(f"position_scales are {self.position_scales!r}: give whole numbers of at least 1")
         if self.instructions is not None and not isinstance(self.instructions, str):
-            raise RetrivexError(f"instructions are {self.instructions!r:.80}: they must be text, or None")
+            raise RetrivexError(f"instructions are {quoted(self.instructions)}: they must be text, or None")
         if self.template is not None and not hasattr(self.template, "render"):
             raise RetrivexError(
-                f"template is {self.template!r:.80}: give a JinjaTemplate(...), or anything with render(question, "
+                f"template is {quoted(self.template)}: give a JinjaTemplate(...), or anything with render(question, "
                 "sources, history)"
             )
 
@@ -136,7 +136,7 @@ def write_chat(
     """
     check_arguments(question, counter, max_tokens, answer_reserve)
     if style is not None and not isinstance(style, ChatStyle):
-        raise RetrivexError(f"style is {style!r:.80}: give a ChatStyle(...)")
+        raise RetrivexError(f"style is {quoted(style)}: give a ChatStyle(...)")
     put = style if style is not None else ChatStyle()
     if api not in APIS:
         raise RetrivexError(f"api is {api!r}: choose one of {', '.join(APIS)}")
@@ -193,7 +193,7 @@ def _turn(turn: Any) -> Message:
     role, content = (turn.get("role"), turn.get("content")) if isinstance(turn, Mapping) else (None, None)
     if role not in ("user", "assistant") or not isinstance(content, str):
         raise RetrivexError(
-            f'history holds {turn!r:.120}: every turn is {{"role": "user" or "assistant", "content": text}}; other '
-            "roles belong into ChatStyle(instructions=...)"
+            f'history holds {quoted(turn, 120)}: every turn is {{"role": "user" or "assistant", "content": text}}; '
+            "other roles belong into ChatStyle(instructions=...)"
         )
     return {"role": role, "content": content}

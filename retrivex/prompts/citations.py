@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.prompts.source import Source
 
 CITE_START, CITE_STOP, CITE_DELIMITER = "\ue200", "\ue201", "\ue202"
@@ -91,7 +91,7 @@ def _field(part: Any, name: str) -> Any:
 def _place(citation: Any, sources: Sequence[Source]) -> Place:
     index, start, end = (_field(citation, n) for n in ("document_index", "start_char_index", "end_char_index"))
     if not all(isinstance(number, int) for number in (index, start, end)):
-        raise RetrivexError(f"citation {citation!r:.200} lacks an index: pass what the API returned, unchanged")
+        raise RetrivexError(f"citation {quoted(citation, 200)} lacks an index: pass what the API returned, unchanged")
     if not (0 <= index < len(sources) and 0 <= start <= end <= 2 * len(sources[index].text)):
         raise RetrivexError(
             f"citation of characters {start}-{end} of document {index} points outside the {len(sources)} sources: ask "

@@ -97,7 +97,7 @@ class Reranking:
         usable = isinstance(self.reranker, (Reranker, AsyncReranker)) or callable(self.reranker)
         if not usable or isinstance(self.reranker, type):
             raise RerankError(
-                f"reranker is {self.reranker!r:.80}: it must be an object with score(query, texts), or a function of "
+                f"reranker is {quoted(self.reranker)}: it must be an object with score(query, texts), or a function of "
                 "the two"
             )
         check_count("batch_size", self.batch_size, least=1)
@@ -184,7 +184,7 @@ class Reranking:
         except (TypeError, ValueError):
             scores = None
         if scores is None:
-            raise RerankError(f"a reranker gave {made!r:.80}: it must give one number a text")
+            raise RerankError(f"a reranker gave {quoted(made)}: it must give one number a text")
         if scores.shape != (count,):
             raise RerankError(
                 f"a reranker gave scores of shape {scores.shape} for {count} texts: it must give one number a text, in "
@@ -198,5 +198,5 @@ class Reranking:
                 f"{self.score_scale!r}; leave that at 'unbounded' for logits and sums"
             )
         if any(at not in range(count) for at in cut):
-            raise RerankError(f"too_long of a reranker gave {cut!r:.80}: it must give places from 0 to {count - 1}")
+            raise RerankError(f"too_long of a reranker gave {quoted(cut)}: it must give places from 0 to {count - 1}")
         return scores, cut

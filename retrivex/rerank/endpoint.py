@@ -8,7 +8,7 @@ from typing import Any
 
 from retrivex.errors import RerankError, RerankUnavailableError, describe_cause, install_hint, quoted
 from retrivex.rerank.policy import check_seconds
-from retrivex.text.addresses import Confidential, find_fault, without_credentials
+from retrivex.text.addresses import Confidential, find_fault
 from retrivex.timeouts import retry_after
 
 try:
@@ -56,7 +56,7 @@ class Endpoint:
             )
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise RerankError(
-                f"url is {without_credentials(repr(url))}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
+                f"url is {quoted(url)}: give the whole address of the endpoint, e.g. http://localhost:8080/rerank"
             )
         if fault := find_fault(url):
             raise RerankError(f"url {fault}")
@@ -135,4 +135,6 @@ class Endpoint:
             raise RerankError(f"{self.address} answered with something else than JSON: {words}") from error
 
     def _explain_unreachable(self, error: Exception) -> RerankUnavailableError:
-        return RerankUnavailableError(f"{self.address} cannot be reached ({describe_cause(error, hide=self._place.hide)})")
+        return RerankUnavailableError(
+            f"{self.address} cannot be reached ({describe_cause(error, hide=self._place.hide)})"
+        )

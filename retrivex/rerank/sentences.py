@@ -86,7 +86,7 @@ class SentenceScoring:
         usable = isinstance(self.scorer, (SentenceScorer, AsyncSentenceScorer)) or callable(self.scorer)
         if not usable or isinstance(self.scorer, type):
             raise RerankError(
-                f"sentence_scorer is {self.scorer!r:.80}: it must be an object with score_sentences(question, text), "
+                f"sentence_scorer is {quoted(self.scorer)}: it must be an object with score_sentences(question, text), "
                 "or a function of the two"
             )
         self._policy.check()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from retrivex.composition.composition import Citation, Composition
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.diagnostics import ReorderDiagnostics
 from retrivex.similarity.deduplicate import Duplicate
 
@@ -243,7 +243,7 @@ def error_of(problem: Mapping[str, Any], who: str, *, retry_after_s: float | Non
     """
     status, detail = problem["status"], problem["detail"]
     if not isinstance(status, int) or not isinstance(detail, str):
-        raise TypeError(f"status {status!r} and detail {detail!r:.80} are no problem document")
+        raise TypeError(f"status {status!r} and detail {quoted(detail)} are no problem document")
     kind, request_id = str(problem.get("type")).rpartition(":")[2], problem.get("request_id")
     known = f"; request {request_id}" if request_id else ""
     return ServiceError(

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from retrivex.errors import ConfigError, RetrivexError, install_hint
+from retrivex.errors import ConfigError, RetrivexError, install_hint, quoted
 from retrivex.service import openapi
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.collection import CollectionIndex
@@ -181,7 +181,7 @@ async def _answer_invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"][1:])
     rule = first["msg"].replace("Input should", "it should", 1)
-    detail = f"{name} is {first.get('input')!r:.80}: {rule}"
+    detail = f"{name} is {quoted(first.get('input'))}: {rule}"
     return _respond(request, Problem(422, "request", "The request breaks a rule", detail))
 
 

@@ -509,7 +509,7 @@ def check_ready() -> Call[None]:
 
 def _read_nothing(record: Any) -> None:
     if not isinstance(record, dict):
-        raise TypeError(f"{record!r:.80} is no object")
+        raise TypeError(f"{quoted(record)} is no object")
 
 
 # ---- many at once

@@ -31,7 +31,7 @@ from retrivex.service.answers import (
     error_of,
 )
 from retrivex.service.calls import Call
-from retrivex.text.addresses import Confidential, find_fault, without_credentials
+from retrivex.text.addresses import Confidential, find_fault
 from retrivex.timeouts import retry_after
 from retrivex.version import __version__
 
@@ -152,8 +152,7 @@ class _Operations:
     def __init__(self, url: str, key: str | None, timeout_s: float, retries: int, longest_wait_s: float) -> None:
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise ConfigError(
-                f"url is {without_credentials(quoted(url))}: give the whole address of the service, e.g. "
-                "http://127.0.0.1:8080"
+                f"url is {quoted(url)}: give the whole address of the service, e.g. http://127.0.0.1:8080"
             )
         if fault := find_fault(url):
             raise ConfigError(f"url {fault}")
@@ -220,8 +219,8 @@ class _Operations:
         shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
         return ServiceError(
             f"{self._place.address} gave no answer that version {__version__} of this client reads "
-            f"({describe_cause(error, hide=self._place.hide)}): {shown!r}; see that url is that of the service, and of the "
-            "same version",
+            f"({describe_cause(error, hide=self._place.hide)}): {shown!r}; see that url is that of the service, and of "
+            "the same version",
             status=200,
         )
 
@@ -241,8 +240,8 @@ class _Operations:
             yield
         except httpx2.RequestError as error:
             raise ServiceError(
-                f"{self._place.address} cannot be reached, or broke off ({describe_cause(error, hide=self._place.hide)}): "
-                "see that the service runs there, and that timeout_s is long enough"
+                f"{self._place.address} cannot be reached, or broke off "
+                f"({describe_cause(error, hide=self._place.hide)}): see that the service runs there, and that timeout_s is long enough"
             ) from error
         except httpx2.InvalidURL as error:
             raise ServiceError(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from retrivex.adapters import STORES
 from retrivex.config import RetrievalConfig
-from retrivex.errors import ConfigError, install_hint
+from retrivex.errors import ConfigError, install_hint, quoted
 from retrivex.loading import LoadLimits
 from retrivex.model.options import closest_name, suggest
 from retrivex.service.bounds import Bounds
@@ -167,7 +167,7 @@ def read_settings(**given: Any) -> Settings:
             where = "docs/service.md"
             raise ConfigError(f"{name} is no setting: {suggest(str(first['loc'][-1]), known, where)}") from None
         # an address may hold a password, which no message repeats
-        value = "wrong" if name.startswith("collections.") else f"{first['input']!r:.80}"
+        value = "wrong" if name.startswith("collections.") else quoted(first["input"])
         raise ConfigError(f"setting {name} is {value}: {first['msg']}") from None
     except ValueError as error:
         raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from error
@@ -191,7 +191,7 @@ def _check_json() -> None:
         try:
             json.loads(value)
         except (ValueError, RecursionError):
-            shown = "wrong" if name == "COLLECTIONS" else f"{value!r:.80}"  # an address may hold a password
+            shown = "wrong" if name == "COLLECTIONS" else quoted(value)  # an address may hold a password
             raise ConfigError(
                 f"{variable} is {shown}: it must be JSON, such as {variable}='{example}'; write it so, or leave it out"
             ) from None

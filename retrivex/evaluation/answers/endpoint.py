@@ -250,9 +250,7 @@ class Endpoint:
 
 def _check_names(url: object, model: object, api_key: object, options: object) -> None:
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-        raise EndpointError(
-            f"url is {without_credentials(quoted(url))}: give the endpoint's address, e.g. http://localhost:8000/v1"
-        )
+        raise EndpointError(f"url is {quoted(url)}: give the endpoint's address, e.g. http://localhost:8000/v1")
     if fault := find_fault(url):
         raise EndpointError(f"url {fault}")
     if not isinstance(model, str) or not model.strip():

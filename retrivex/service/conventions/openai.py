@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from retrivex.composer.requests import RequestError
+from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
 from retrivex.service.bounds import check_nesting
@@ -140,7 +141,7 @@ def _where_of(given: Comparison | Compound) -> dict[str, Any]:
     if isinstance(value, list) != (given.type in ("in", "nin")):
         rule = "in and nin take a list of values, the others take one"
         raise RequestError(
-            f"the filter on {given.key!r} has the type {given.type!r} and the value {value!r:.80}: {rule}"
+            f"the filter on {given.key!r} has the type {given.type!r} and the value {quoted(value)}: {rule}"
         )
     if given.type in ("eq", "in"):
         return {name: value}

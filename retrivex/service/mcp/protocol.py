@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 from retrivex.composer.requests import RequestError
-from retrivex.errors import install_hint
+from retrivex.errors import install_hint, quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine
@@ -88,7 +88,7 @@ class _Offers:
         tool = tools.TOOLS.get(params.name)
         if tool is None:
             raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {params.name!r:.80}: call {' or '.join(tools.TOOLS)}"
+                types.INVALID_PARAMS, f"there is no tool {quoted(params.name)}: call {' or '.join(tools.TOOLS)}"
             )
         given = params.arguments or {}
         try:
@@ -150,7 +150,7 @@ class _Offers:
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != _PROMPT:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}: there is {_PROMPT}")
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {quoted(params.name)}: there is {_PROMPT}")
         given = params.arguments or {}
         text = await self._ask(context, lambda access: tools.answer_prompt(self._engine, given, access))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
@@ -185,5 +185,5 @@ def _read_cursor(cursor: str | None) -> tuple[str, str]:
     except (ValueError, TypeError, RecursionError):
         index = after = None
     if not isinstance(index, str) or not isinstance(after, str):
-        raise RequestError(f"cursor is {cursor!r:.80}: send the nextCursor of the page before, or none")
+        raise RequestError(f"cursor is {quoted(cursor)}: send the nextCursor of the page before, or none")
     return index, after

@@ -250,10 +250,12 @@ def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str 
     try:
         if b"\0" in os.fsencode(found):
             # SQLite would end the name there, and open another file
-            raise StoreError(f"{str(found)[:80]!r} holds a NUL character: name another file")
+            raise StoreError(f"{quoted(str(found))} holds a NUL character: name another file")
         mode = found.stat().st_mode if found.exists() else None
     except (OSError, UnicodeEncodeError) as error:
-        raise StoreError(f"{str(found)[:80]!r} cannot be opened: {describe_cause(error)}; name another file") from error
+        raise StoreError(
+            f"{quoted(str(found))} cannot be opened: {describe_cause(error)}; name another file"
+        ) from error
     if mode is not None and stat.S_ISDIR(mode):
         raise StoreError(f"{found} is a folder: name a file in it, such as {found / 'retrivex.db'}")
     if mode is not None and not stat.S_ISREG(mode):
