@@ -241,7 +241,8 @@ class _Operations:
         except httpx2.RequestError as error:
             raise ServiceError(
                 f"{self._place.address} cannot be reached, or broke off "
-                f"({describe_cause(error, hide=self._place.hide)}): see that the service runs there, and that timeout_s is long enough"
+                f"({describe_cause(error, hide=self._place.hide)}): see that the service runs there, and that "
+                "timeout_s is long enough"
             ) from error
         except httpx2.InvalidURL as error:
             raise ServiceError(
