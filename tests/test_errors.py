@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from pathlib import Path
 
 import pytest
 
-from retrivex.errors import MOST_SAID, ConfigError, LoadError, RerankUnavailableError, RetrivexError, describe_cause
+from retrivex.errors import (
+    MOST_SAID,
+    ConfigError,
+    LoadError,
+    RerankUnavailableError,
+    RetrivexError,
+    describe_cause,
+    quoted,
+)
 from retrivex.loading import LoadProblem, LoadReport, iter_documents
 
 
@@ -44,3 +53,45 @@ def test_what_a_line_of_a_file_says_does_not_fill_the_terminal(tmp_path: Path) -
     assert len(report.problems[0].reason) <= MOST_SAID
     assert report.problems[0].reason.endswith("it must be 'text' or 'markdown'")
     assert len(LoadProblem("x", "b" * 1_000_000).reason) <= MOST_SAID
+
+
+def secret_of(length: int) -> str:
+    """Return a secret of which every piece of six characters is another one."""
+    return "".join(f"k{number:05d}" for number in range(length // 6 + 1))[:length]
+
+
+def shown_of(secret: str, said: str) -> list[str]:
+    """Return the pieces of a secret that stand in what is said."""
+    eights = {said[at : at + 8] for at in range(len(said) - 7)}
+    return [piece for at in range(len(secret) - 7) if (piece := secret[at : at + 8]) in eights]
+
+
+@pytest.mark.parametrize("length", [20, 200, 4_500, 20_000, 200_000])
+@pytest.mark.parametrize("before", ["", "x" * 60, "x" * 1_940, "x" * 3_000])
+def test_no_piece_of_a_secret_is_left_where_a_message_is_cut(length: int, before: str) -> None:
+    token = secret_of(length)
+    password = token[:200]
+    for address in (f"https://host/v1?token={token}", f"https://me:{password}@host/v1", f"https://{password}@host/v1"):
+        error = ConfigError(f"{before} {address} cannot be reached: give another one {'y' * 3_000}")
+        said = (
+            f"{error} {error!r} {LoadProblem('x', f'{before} {address}').reason} {quoted(before + address)} "
+            f"{describe_cause(RuntimeError(f'{before} {address} failed'))}"
+        )
+        assert shown_of(token, said) == []
+    assert str(ConfigError(f"https://host/v1?token={token} cannot be reached")) == "https://host/v1 cannot be reached"
+
+
+def test_a_secret_behind_an_error_is_hidden_before_what_it_says_is_cut() -> None:
+    wrapped = RuntimeError("retries exceeded")
+    wrapped.__cause__ = ConnectionRefusedError(111, "no way to https://me:secret@host/v1?key=secret")
+    assert describe_cause(wrapped) == "no way to https://host/v1"
+    key = secret_of(90)
+    said = describe_cause(RuntimeError(f"{'x' * 60} {key}"), hide=lambda words: words.replace(key, "***"))
+    assert said == f"RuntimeError: {'x' * 60} ***"
+
+
+@pytest.mark.parametrize("piece", ["http://a", "http://a:", "a:b@", "?a =b", "ab:/c ", "f"])
+def test_a_message_of_megabytes_is_made_in_time(piece: str) -> None:
+    began = time.perf_counter()
+    assert len(str(ConfigError("https://x?" + piece * (3_000_000 // len(piece))))) <= MOST_SAID
+    assert time.perf_counter() - began < 5

@@ -99,6 +99,7 @@ class Confidential:
     def __init__(self, address: str, *secrets: str | None) -> None:
         self.address = without_credentials(address)
         found = {*_secrets_in(address), *filter(None, secrets)}
+        found |= {ascii(secret)[1:-1] for secret in found}  # as programs quote it, with what they escape
         # the longest first: one may be the beginning of another
         self._secrets = sorted((secret for secret in found if len(secret) >= _LEAST), key=len, reverse=True)
 

@@ -41,7 +41,7 @@ def describe_error(error: BaseException, message: str | None = None) -> str:
     ('first second', 'a.txt: No such file')
     """
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
+        where = without_credentials(f"{error.filename}") + ": " if error.filename else ""
         said = f"{where}{error.strerror}"
     else:
         said = str(error) if message is None else message

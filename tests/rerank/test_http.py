@@ -12,7 +12,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from support.json_server import serving_json
+from support.json_server import serving_echoes, serving_json
 from support.strategies import bare, count_words, hits_of
 
 from retrivex import SpanComposer
@@ -164,6 +164,18 @@ def test_no_secret_is_in_errors_warnings_traces_and_reprs(endpoint: Endpoint, st
     assert made.warnings
     everything = f"{told.value} {reranker!r} {way!r} {made!r} {made.to_json(trace=True)} {SpanComposer(reranker=way)!r}"
     assert [secret for secret in SECRETS if secret in everything] == []
+
+
+@pytest.mark.parametrize("length", [10, 86, 300])
+def test_a_key_that_comes_back_in_place_of_an_answer_is_hidden_whole(length: int) -> None:
+    """What is no HTTP is quoted by the client, and cut."""
+    secret = "".join(f"k{number:03d}" for number in range(99))[:length]
+    with serving_echoes() as address:
+        for url, key in ((f"{address}/rerank?key={secret}", None), (f"{address}/{'x' * 50}/rerank;k={secret}", secret)):
+            reranker = HttpReranker(url, shape="tei", api_key=key)
+            with reranker, pytest.raises(RerankError, match=r"cannot be reached .*illegal status line") as told:
+                reranker.score("q", TEXTS)
+            assert secret[:8] not in str(told.value)
 
 
 def test_an_endless_answer_is_not_read_to_its_end(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:

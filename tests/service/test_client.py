@@ -265,3 +265,16 @@ def test_a_stream_is_refused_and_asked_again_like_a_question(ask: Ask) -> None:
     assert ask(service, "stream", "Bees?") == [Composition.from_dict(MADE)]
     with pytest.raises(ServiceError, match="the queue is full"):
         ask(Service(refuse(422)), "stream", "Bees?")
+
+
+@pytest.mark.parametrize("padding", [0, 50, 70, 90, 110])
+def test_half_a_key_is_not_left_where_what_a_connection_says_is_cut(padding: int) -> None:
+    def fail(request: Any) -> Any:
+        raise httpx2.RemoteProtocolError(f"{'x' * padding} {KEY}")
+
+    with (
+        Client("http://service", key=KEY, transport=httpx2.MockTransport(fail)) as client,
+        pytest.raises(ServiceError, match="broke off") as told,
+    ):
+        client.query("Bees?")
+    assert "rvx_" not in str(told.value)

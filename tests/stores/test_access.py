@@ -298,3 +298,27 @@ def test_an_answer_without_end_is_read_no_longer_than_it_is_awaited(awaited: boo
         if store.given == read:
             return
     pytest.fail("it is still being read")
+
+
+ADDRESS = "https://me:PASSWORD1@db.example/v1/chunks?api_key=SECRET22"
+
+
+@pytest.mark.parametrize("padding", [0, 40, 70, 100])
+@pytest.mark.parametrize("of_parents", [False, True])
+def test_what_a_failing_store_says_of_its_address_is_not_repeated(padding: int, of_parents: bool) -> None:
+    def refused(*_: Any) -> Any:
+        raise RuntimeError(f"{'x' * padding} Client error '401 Unauthorized' for url '{ADDRESS}'")
+
+    store: Any = Store(refused)
+    if of_parents:
+        store = bare("d", sentences("d", 3), parent_id="p")
+    hits = hits_of(bare("d", sentences("d", 3), parent_id="p"), {1: 1.0})
+    parents = Parents(None)
+    parents.fetch_parents = refused  # type: ignore[method-assign]
+    said: dict[str, Any] = {"parents": parents, "return_parents": "auto"} if of_parents else {}
+    made = compose(hits, store, **said)
+    with pytest.raises(StoreError, match="the store failed") as told:
+        compose(hits, store, strict=True, **said)
+    assert any("401 Unauthorized" in warning or padding > 70 for warning in made.warnings)
+    everything = f"{made.warnings} {made.to_dict(trace=True)} {told.value} {told.value!r}"
+    assert [secret for secret in ("PASSWORD1", "SECRET22", "PASS", "SECR") if secret in everything] == []

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any, TypeAlias
 
 Answer: TypeAlias = tuple[int, Any, dict[str, str]]
@@ -44,3 +45,22 @@ def serving_json(answer: Callable[[str, dict[str, Any], str | None], Answer]) ->
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def serving_echoes() -> Iterator[str]:
+    """Yield the address of a port that sends back all that it is sent, as is no HTTP."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(self.request.recv(65_536))
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from string import ascii_letters, digits
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.text.addresses import Confidential, find_fault, without_credentials
+from retrivex.text.lines import describe_error
 
 SECRET = st.text(st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=4, max_size=20).map(
     lambda word: f"s3{word}"
@@ -52,6 +54,13 @@ PLAIN = st.text(ascii_letters + digits, min_size=1, max_size=8)
         ("http://localhost:8000: me@example.org knows", "http://localhost:8000: me@example.org knows"),
         ("http://[::1]:80/x: me@example.org knows", "http://[::1]:80/x: me@example.org knows"),
         ("me@example.org asks: 3 > 2?", "me@example.org asks: 3 > 2?"),
+        ("postgresql:/me:S3CRET@db.example/x does not exist", "postgresql:/db.example/x does not exist"),
+        ("/tmp/here/https:/S3CRET@wiki/a is no file", "/tmp/here/https:/wiki/a is no file"),
+        ("https:/wiki/a?token=S3CRET is no file", "https:/wiki/a is no file"),
+        ("https:/wiki/a?S3CRET#S3CRET", "https:/wiki/a"),
+        ("C:/docs/me@home/a#1.md: it is empty", "C:/docs/me@home/a#1.md: it is empty"),
+        ("/usr/bin:/opt/x:/data/app:ro", "/usr/bin:/opt/x:/data/app:ro"),
+        ("data:/app:ro is mounted", "data:/app:ro is mounted"),
         ("file.md: it is empty", "file.md: it is empty"),
     ],
 )
@@ -97,3 +106,14 @@ def test_long_words_are_read_in_time(words: str) -> None:
 def test_half_a_secret_is_not_left_where_words_are_cut() -> None:
     place = Confidential("https://host", "very-secret-key")
     assert place.hide("key very-secret-key is wrong", 10) == "key *** is"
+
+
+def test_a_secret_is_found_as_a_program_writes_it() -> None:
+    key = "a-key-with-\\-in-it"
+    place = Confidential("https://host", key)
+    assert place.hide(f"sent {key.encode()!r}, {json.dumps([key])}") == "sent b'***', [\"***\"]"
+
+
+def test_the_address_of_a_file_is_none_with_secrets_either() -> None:
+    error = OSError(36, "File name too long", f"https://me:S3CRET@host/v1?token={'S3CRET' * 99}")
+    assert describe_error(error) == "https://host/v1: File name too long"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.json_server import serving_echoes
 from support.model_server import prompt_of, serving
 from typer.testing import CliRunner
 
@@ -116,3 +117,20 @@ def test_no_secret_is_written_anywhere(folder: Path, monkeypatch: pytest.MonkeyP
         assert secret not in done.output
         assert secret not in repr(done.exception)
         assert [path for path in written if secret.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize("length", [12, 86, 6_000])
+def test_no_piece_of_a_secret_is_written_where_what_was_said_is_cut(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """A port that sends back all that it is sent, which clients quote and cut."""
+    secret = "".join(f"s{number:04d}" for number in range(1_200))[:length]
+    monkeypatch.setenv("OPENAI_API_KEY", secret[:300])
+    monkeypatch.setattr("retrivex.timeouts.Backoff.pause", lambda *_: 0.0)
+    with serving_echoes() as address:
+        done = run(app, command(folder, f"{address}/v1?sig={secret}", "--json"))
+    assert "cannot be reached" in done.output
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    for piece in (secret[at : at + 8] for at in range(0, len(secret) - 7, 40)):
+        assert piece not in done.output
+        assert [path for path in written if piece.encode() in path.read_bytes()] == []
