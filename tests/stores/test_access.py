@@ -300,10 +300,10 @@ def test_an_answer_without_end_is_read_no_longer_than_it_is_awaited(awaited: boo
     pytest.fail("it is still being read")
 
 
-ADDRESS = "https://me:PASSWORD1@db.example/v1/chunks?api_key=SECRET22"
+ADDRESS = "https://PASSWORD1:SECRET22@db.example/v1/chunks?api_key=SECRET22"
 
 
-@pytest.mark.parametrize("padding", [0, 40, 70, 100])
+@pytest.mark.parametrize("padding", [0, *range(40, 101, 5)])
 @pytest.mark.parametrize("of_parents", [False, True])
 def test_what_a_failing_store_says_of_its_address_is_not_repeated(padding: int, of_parents: bool) -> None:
     def refused(*_: Any) -> Any:
@@ -319,6 +319,6 @@ def test_what_a_failing_store_says_of_its_address_is_not_repeated(padding: int, 
     made = compose(hits, store, **said)
     with pytest.raises(StoreError, match="the store failed") as told:
         compose(hits, store, strict=True, **said)
-    assert any("401 Unauthorized" in warning or padding > 70 for warning in made.warnings)
+    assert any("RuntimeError: " in warning for warning in made.warnings)
     everything = f"{made.warnings} {made.to_dict(trace=True)} {told.value} {told.value!r}"
     assert [secret for secret in ("PASSWORD1", "SECRET22", "PASS", "SECR") if secret in everything] == []
