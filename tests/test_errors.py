@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from retrivex import RetrievalConfig, SpanComposer
 from retrivex.errors import (
     MOST_SAID,
     ConfigError,
@@ -19,6 +22,7 @@ from retrivex.errors import (
     quoted,
 )
 from retrivex.loading import LoadProblem, LoadReport, iter_documents
+from retrivex.stores import SQLiteStore
 
 
 def test_a_ring_of_causes_ends() -> None:
@@ -79,6 +83,26 @@ def test_no_piece_of_a_secret_is_left_where_a_message_is_cut(length: int, before
         )
         assert shown_of(token, said) == []
     assert str(ConfigError(f"https://host/v1?token={token} cannot be reached")) == "https://host/v1 cannot be reached"
+
+
+ASKED: dict[str, Callable[[Any], object]] = {
+    "reranker": lambda it: SpanComposer(reranker=it),
+    "sentence_scorer": lambda it: SpanComposer(sentence_scorer=it),
+    "tokenizer": lambda it: SpanComposer(tokenizer=it),
+    "order": lambda it: RetrievalConfig(ordering_strategy=it),
+    "exclude": lambda it: SpanComposer().compose([], {}, exclude=[{it: 1}]),
+    "style": lambda it: SpanComposer().compose([], {}, query="q").chat(style=it),
+    "history": lambda it: SpanComposer().compose([], {}, query="q").chat(history=[{"role": it}]),
+    "database": lambda it: SQLiteStore(f"{it}\0"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_value_is_quoted_without_half_a_secret(name: str) -> None:
+    secret = secret_of(240)
+    with pytest.raises(RetrivexError) as told:
+        ASKED[name](f"https://{secret}@host/x")
+    assert shown_of(secret, str(told.value)) == []
 
 
 def test_a_secret_behind_an_error_is_hidden_before_what_it_says_is_cut() -> None:

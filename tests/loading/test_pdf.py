@@ -101,3 +101,13 @@ def test_any_byte_may_be_broken() -> None:
             load_pdf(broken, "a.pdf")
         except LoadError as error:
             assert str(error)  # noqa: PT017  no other error may come out
+
+
+def test_an_address_that_a_reader_quotes_is_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError(f"{'x' * 160} https://{'S3CRET' * 20}@host/x?key=S3CRET was not found")
+
+    monkeypatch.setattr("retrivex.loading.pdf.PdfReader", fail)
+    with pytest.raises(LoadError, match=r"cannot be read as PDF \(RuntimeError: xxx.* https://host/x was") as told:
+        load_pdf(b"%PDF-", "a")
+    assert "S3CRET" not in str(told.value)

@@ -394,6 +394,16 @@ def test_docstore_in_trouble_costs_neighbours_only(nodes: list[BaseNode], troubl
         asyncio.run(strict.aretrieve(QUESTION))
 
 
+def test_what_a_docstore_says_of_its_address_is_not_repeated(nodes: list[BaseNode]) -> None:
+    class Broken(SimpleDocumentStore):
+        def get_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
+            raise RuntimeError(f"{'x' * 90} https://S3CRET:S3CRET@db.example/v1?api_key=S3CRET")
+
+    [made] = RetriVexRetriever(hits(nodes, 3), RetrievalConfig(window=1), docstore=Broken()).retrieve(QUESTION)
+    assert any("RuntimeError: xxx" in warning for warning in made.node.metadata["warnings"])
+    assert "S3C" not in str(made.node.metadata)
+
+
 def test_nodes_are_numbered_along_their_relationships(nodes: list[BaseNode]) -> None:
     store = chunk_store_from_nodes(reversed(nodes))
     assert [store["speech", n].text for n in range(len(nodes))] == [node.get_content() for node in _bare(nodes)]
