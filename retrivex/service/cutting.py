@@ -117,7 +117,8 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
             made = cut_document(loaded.document, chunker, tokenizer)
         except ChunkError as error:
             raise LimitError(str(error)) from error
-        carried = count_repeated(loaded.document, made.chunks)
+        title = len(loaded.document.title or "")  # which lists of documents repeat
+        carried = [title + count for count in count_repeated(loaded.document, made.chunks)]
         chunks += len(carried)
         repeated += sum(carried)
         bounds.check_chunks(chunks, repeated, max(carried, default=0))
