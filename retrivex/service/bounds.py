@@ -137,7 +137,7 @@ class Bounds:
                 total += sizes[id(chunk)]
         if total > self.answer:
             raise LimitError(
-                f"the {len(made.spans):,} passages would repeat {total:,} characters of their chunks: the limit of an "
+                f"the passages of the answer would repeat {total:,} characters of their chunks: the limit of an "
                 f"answer is {self.answer:,}; ask for a smaller budget or fewer hits, or make chunks smaller"
             )
 

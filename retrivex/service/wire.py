@@ -100,15 +100,12 @@ def write_json(value: Any, room: Room | None = None) -> bytes:
             room.take(len(part))
         parts.append(part)
 
-    try:
-        _write(value, add, apart=room is not None)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise RequestError(f"the answer cannot be written as JSON: {error}; send finite numbers") from error
+    _write(value, add, apart=room is not None)
     return b"".join(parts)
 
 
 def _write(value: Any, add: Callable[[bytes], None], *, apart: bool) -> None:
-    """Write a value; where `apart` part by part, item by item of lists, so that what is too long is never made whole."""
+    """Write a value; where `apart` part by part, so that what is too long is never made whole."""
     if apart and isinstance(value, list) and any(map(_is_nested, value)):
         for number, item in enumerate(value):
             add((b"," if number else b"[") + _encode(item))
@@ -140,7 +137,11 @@ def _is_text(value: Any) -> bool:
 
 def _encode(value: Any) -> bytes:
     try:
-        return _ENCODER.encode(value).encode()
+        text = _ENCODER.encode(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise RequestError(f"the answer cannot be written as JSON: {error}; send finite numbers") from error
+    try:
+        return text.encode()
     except UnicodeEncodeError:
         # half a surrogate pair: only an escape can carry it
         return _ESCAPING.encode(value).encode()
