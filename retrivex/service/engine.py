@@ -213,7 +213,7 @@ class Engine:
         self.bounds.check_texts([body.question])
         self.bounds.check_total("history", (text for turn in body.history for text in turn.values()))
         made = self._composition_of(body, access)
-        self.bounds.check_total("passages of the composition", (span.text for span in made.spans))
+        self.bounds.check_total("passages of the composition", _shown_texts(made))
         prompt = made.chat(
             body.question,
             api=body.api,
@@ -466,6 +466,14 @@ def _chunks_of(request: Request) -> Iterator[Chunk]:
         for hit in part if isinstance(part, list) else [part]:
             if hit.chunk is not request.store.get(hit.key):
                 yield hit.chunk
+
+
+def _shown_texts(made: Composition) -> Iterator[str]:
+    """Yield what a prompt shows of passages, headings that may be above them as well."""
+    for span in made.spans:
+        yield from (span.text, span.prefix or "")
+        for chunk in span.chunks:
+            yield from chunk.metadata.heading_path or ()
 
 
 def _is_measured(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ SENTENCES = "".join(
     + f"Unrelated filler number {number} about trade and law and music and roads. " * 3
     for number in range(60)
 )
-TORN = {
+TORN: dict[str, Any] = {
     "question": "When do bees sleep in winter?",
     "hits": [{"doc_id": "bees", "chunk_id": 0, "score": 1.0, "text": SENTENCES}],
     "config": {"token_budget": 2_000, "run_cost": 0},
@@ -30,13 +31,13 @@ TORN = {
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Any:
+def engine(tmp_path: Path) -> Iterator[Engine]:
     made = make_engine(make_index(tmp_path / "index.db"), bounds=SMALL)
     yield made
     made.close()
 
 
-CARRIED = [
+CARRIED: list[dict[str, Any]] = [
     {"heading_path": ["h" * 3_000]},
     {"heading_path": [""] * 1_000},
     {"prefix": "h" * 3_000},
@@ -124,4 +125,13 @@ def test_passages_repeat_their_chunks_no_more_than_an_answer_may_have(tmp_path: 
             call(asked)
     with pytest.raises(LimitError, match="passages of the answer would repeat"):
         engine.view({"question": asked["question"], "settings": {"token_budget": 2_000}})
+    engine.close()
+
+
+def test_headings_of_passages_count_for_what_a_prompt_may_show(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"), bounds=Bounds(characters=20_000))
+    [hit] = TORN["hits"]
+    assert engine.prompt({"compose": {**TORN, "hits": [{**hit, "heading_path": ["h" * 10]}]}})
+    with pytest.raises(LimitError, match=r"passages of the composition has [\d,]+ characters: the limit is 20,000"):
+        engine.prompt({"compose": {**TORN, "hits": [{**hit, "heading_path": ["h" * 1_000]}]}, "max_tokens": 500})
     engine.close()
