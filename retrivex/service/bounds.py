@@ -107,6 +107,11 @@ class Bounds:
             if isinstance(name, str) and len(name) > self.name:
                 raise LimitError(f"a doc_id has {len(name):,} characters: the limit is {self.name:,}; shorten it")
 
+    def check_title(self, title: str | None) -> None:
+        """Refuse the title of a document that is too long, as lists have those of many."""
+        if title is not None and len(title) > self.carried:
+            raise LimitError(f"a title has {len(title):,} characters: the limit is {self.carried:,}; shorten it")
+
     def check_chunks_given(self, chunks: Iterable[Chunk]) -> None:
         """Refuse a chunk that comes with a request if it, or a link of it, has a long name, or it carries too much."""
         for chunk in chunks:

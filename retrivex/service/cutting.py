@@ -117,11 +117,11 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
             made = cut_document(loaded.document, chunker, tokenizer)
         except ChunkError as error:
             raise LimitError(str(error)) from error
-        title = len(loaded.document.title or "")  # which lists of documents repeat
-        carried = [title + count for count in count_repeated(loaded.document, made.chunks)]
+        carried = count_repeated(loaded.document, made.chunks)
         chunks += len(carried)
         repeated += sum(carried)
         bounds.check_chunks(chunks, repeated, max(carried, default=0))
+        bounds.check_title(loaded.document.title)
         yield Cut(loaded.document, tuple(map(_piece, made.chunks)), tuple(made.token_counts))
 
 
