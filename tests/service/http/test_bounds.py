@@ -33,7 +33,6 @@ def client(make_client: Any) -> Any:
         ("compose", {**COMPOSE, "id": "x" * MOST}),
         ("query", {**ASKED, "id": ["x" * 100] * 100}),
         ("query", {**ASKED, "id": {"a": {"b": [{"c": "é" * MOST}]}}}),
-        ("query", {**ASKED, "stream": True, "id": "x" * (MOST - 1_000)}),
         ("prompt", {"compose": {**COMPOSE, "chunks": [{**CHUNKS[0], "metadata": {"a": "x" * 3_000}}, *CHUNKS[1:]]}}),
         ("reorder", {"passages": [{"id": 1, "text": TEXT, "score": 1.0}]}),
         ("deduplicate", {"passages": [TEXT]}),
@@ -46,6 +45,17 @@ def test_an_answer_has_a_bound(client: Any, path: str, body: Any) -> None:
     answer = client.post(f"/v1/{path}", json=body)
     assert answer.status_code == 422, answer.text[:300]
     check(answer.json(), f"the answer has more than {MOST:,} bytes, the limit: ask for fewer hits")
+
+
+def test_a_stream_has_the_bound_of_an_answer(client: Any) -> None:
+    short = client.post("/v1/query", json={**ASKED, "id": ""})
+    asked = {**ASKED, "id": "x" * (MOST - len(short.content))}
+    whole = client.post("/v1/query", json=asked)
+    assert (whole.status_code, len(whole.content)) == (200, MOST)
+    assert client.post("/v1/query", json={**asked, "id": asked["id"] + "x"}).status_code == 422
+    answer = client.post("/v1/query", json={**asked, "stream": True})
+    assert answer.status_code == 422
+    check(answer.json(), f"the answer has more than {MOST:,} bytes")
 
 
 def test_records_and_lists_have_a_bound(client: Any) -> None:
