@@ -102,7 +102,7 @@ class Work:
             if not self._waiting:
                 return  # what was to be run is not waited for any more
             owner, jobs = self._waiting.popitem(last=False)
-            future = next(iter(jobs))
+            future, *_ = jobs  # never empty
             job = jobs.pop(future)
             if jobs:
                 self._waiting[owner] = jobs  # behind the others
