@@ -7,6 +7,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrivex.adapters.base.clients import either_client, is_url, split_url
 from retrivex.adapters.base.collection import (
     ByIds,
@@ -233,7 +236,8 @@ class ChromaCollection(Collection):
                 method, arguments = asking.send(answer)
                 answer = getattr(opened, method)(**arguments)
         except StopIteration as done:
-            return done.value
+            records: Records = done.value
+            return records
 
     async def _aanswer(self, opened: AsyncCollection, request: Request) -> Records:
         if isinstance(request, ByWindows):
@@ -251,7 +255,8 @@ class ChromaCollection(Collection):
                 method, arguments = asking.send(answer)
                 answer = await getattr(opened, method)(**arguments)
         except StopIteration as done:
-            return done.value
+            records: Records = done.value
+            return records
 
     def _wait_for(self, call: Callable[[], T]) -> T:
         try:
@@ -309,18 +314,30 @@ class ChromaCollection(Collection):
         return str(metadata.get(self.fields.doc_id[0])), as_int(metadata.get(self.fields.chunk_id[0]))
 
     def _nearest(self, request: Nearest, space: str) -> Generator[Asked, Any, Records]:
-        """Ask for hits, again where those of others are in the way, and for all that match if the index lost some."""
+        """Ask for hits, for all that match if the index lost some, and again where those of others are in the way."""
+        visible = self._scope_filter.visible
         for _ in range(_ROUNDS):
             asked = self._query(request)
             found = hits_of((yield "query", asked), space)
-            seen = self._scope_filter.visible(found, request.scopes)
-            if len(seen) >= request.k:
-                return Records(seen[: request.k])
+            reached = visible(found, request.scopes)
+            if len(reached) >= request.k:
+                return Records(reached[: request.k])
+            lost, is_whole = [], False
             if len(found) < asked["n_results"]:
-                return self._complete(found, (yield "get", self._all_that_match(asked)), request, space)
-            if not self._scope_filter.learn(found, request.scopes):
+                everything = self._all_that_match(asked)
+                matching = records_of((yield "get", everything))
+                is_whole = len(matching) < everything["limit"]
+                lost = self._find_lost(found, matching, request.vector, space)
+            compared = visible(lost, request.scopes)
+            seen = sorted([*reached, *compared], key=_by_score)[: request.k]
+            if is_whole or len(seen) == request.k or not self._scope_filter.learn([*found, *lost], request.scopes):
                 break
-        return Records(seen, warnings=(self._shortage(len(seen), len(found), request.k),))
+        warnings = []
+        if compared:
+            warnings.append(self._explain_lost(len(reached), len(compared), is_whole))
+        if len(seen) < request.k and not is_whole:
+            warnings.append(self._shortage(len(seen), len(found) + len(lost), request.k))
+        return Records(seen, warnings=tuple(warnings))
 
     def _all_that_match(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -329,28 +346,20 @@ class ChromaCollection(Collection):
             "include": ["documents", "metadatas", "embeddings"],
         }
 
-    def _complete(self, found: Sequence[Record], answer: Mapping[str, Any], request: Nearest, space: str) -> Records:
-        """Return what the index found and what it did not, by score."""
+    def _find_lost(
+        self, found: Sequence[Record], matching: Sequence[Record], vector: NDArray[np.float32], space: str
+    ) -> list[Record]:
+        """Return the records that match and were not found, with their scores."""
         known = {record.id for record in found}
-        matching = records_of(answer)
-        lost = scored([record for record in matching if record.id not in known], request.vector, space)
-        if not self._with_vectors:
-            lost = [replace(record, vector=None) for record in lost]
-        reached, compared = (self._scope_filter.visible(records, request.scopes) for records in (found, lost))
-        seen = sorted([*reached, *compared], key=_by_score)[: request.k]
-        is_whole = len(matching) < _MOST_COMPARED
-        if compared:
-            warning = (
-                f"{self.name}: the index found {len(reached)} of {'' if is_whole else 'at least '}"
-                f"{len(reached) + len(compared)} records that may be seen; the others were compared one by one. With "
-                "many equal vectors or a small max_neighbors, hnsw does not reach all: make the collection anew "
-                "without duplicates, or with a larger max_neighbors"
-            )
-        elif lost and not is_whole:
-            warning = self._shortage(len(seen), len(matching), request.k)
-        else:
-            return Records(seen)
-        return Records(seen, warnings=(warning,))
+        lost = scored([record for record in matching if record.id not in known], vector, space)
+        return lost if self._with_vectors else [replace(record, vector=None) for record in lost]
+
+    def _explain_lost(self, reached: int, compared: int, is_whole: bool) -> str:
+        return (
+            f"{self.name}: the index found {reached} of {'' if is_whole else 'at least '}{reached + compared} records "
+            "that may be seen; the others were compared one by one. With many equal vectors or a small max_neighbors, "
+            "hnsw does not reach all: make the collection anew without duplicates, or with a larger max_neighbors"
+        )
 
     def _shortage(self, seen: int, found: int, k: int) -> str:
         return (

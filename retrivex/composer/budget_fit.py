@@ -35,6 +35,9 @@ MAX_REFITS = 8
 MAX_REFILLS = 4
 """Rounds of filling what the joined text leaves of the budget."""
 
+MAX_TRIMS = 8
+"""Passages that are cut in turn, where nothing of the better ones fits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -132,7 +135,7 @@ def _best(candidates: CandidateSet) -> int | None:
     return int(np.argmax(np.where(usable, candidates.values, -np.inf))) if usable.any() else None
 
 
-def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
+def _fit(task: _Fitting, candidates: CandidateSet, allowance: int, trims: int = MAX_TRIMS) -> Fitted:
     """Select and lay out until the text fits; trim the best candidate where nothing came to fit.
 
     Gap markers are not charged ahead, as most orders write few. Where they take more than there is to spare, the choice
@@ -160,7 +163,7 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
             left, charged = allowance, True
         else:
             left -= excess
-    return _trim_best(task, candidates, allowance)
+    return _trim_best(task, candidates, allowance, trims)
 
 
 def _find_unshown_repeats(task: _Fitting, candidates: CandidateSet, chosen: tuple[int, ...]) -> set[ChunkKey]:
@@ -310,8 +313,8 @@ def _show_parents(task: _Fitting, layout: Layout) -> Layout:
 # ---- trimming, where not even the best candidate fits
 
 
-def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
-    """Cut the best candidate around its best sentence; nothing where not even a word of it fits."""
+def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int, tries: int = MAX_TRIMS) -> Fitted:
+    """Cut the best candidate around its best sentence; choose among the others where not even a word of it fits."""
     call, cap = task.call, token_cap(task.call.config)
     limit = task.budget if cap is None else min(task.budget, task.budget - allowance + cap[1])
     name = f"token_budget={task.budget}" if cap is None or limit == task.budget else f"{cap[0]}={cap[1]}"
@@ -338,8 +341,12 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
     ranges = None if candidates.unit_of is None else line_ranges(text)
     part = trim(text, fits, call.question, within=_seed_range(task, candidates, best), ranges=ranges)
     if part is None or (shown := pick(*part)) is None:
-        call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
-        return empty
+        rest = _shorter(candidates, best, allowance)
+        if tries <= 1 or _best(rest) is None:
+            call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
+            return empty
+        call.log.warn(f"{name} leaves no room for any of the passage of {run.doc_id!r}: others are shown")
+        return replace(_fit(task, rest, allowance, tries - 1), candidates=candidates)
     whole: frozenset[ChunkKey] = frozenset()
     if part == (0, piece.end - piece.start):
         pieces = pieces_of(candidates, task.runs, task.demand.top)
@@ -347,6 +354,19 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
     else:
         call.log.warn(f"the best passage, of {run.doc_id!r}, was cut to fit {name}")
     return Fitted(_lay_out(task, [shown]), whole, candidates)
+
+
+def _shorter(candidates: CandidateSet, best: int, allowance: int) -> CandidateSet:
+    """Return the candidates that fit by themselves, without the best one; all but that where none does."""
+    costs, openings = candidates.problem.arrays.costs, candidates.problem.arrays.openings
+    gone = costs + openings > allowance
+    gone[best] = True
+    shorter = candidates.without(gone, allowance)
+    if _best(shorter) is not None:
+        return shorter
+    gone[:] = False
+    gone[best] = True
+    return candidates.without(gone, allowance)
 
 
 def _seed_range(task: _Fitting, candidates: CandidateSet, best: int) -> tuple[int, int]:

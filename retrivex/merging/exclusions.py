@@ -42,6 +42,9 @@ class Exclusions:
     keys: set[ChunkKey] = field(default_factory=set)
     unplaced: set[ChunkKey] = field(default_factory=set)
     _merged: dict[str, list[tuple[int, int]]] = field(default_factory=dict, init=False, repr=False)
+    _in_chunks: dict[tuple[ChunkKey, str | None], list[tuple[int, int]]] = field(
+        default_factory=dict, init=False, repr=False
+    )  # what is shown of chunks in `unplaced`, as ranges of their texts
 
     def __bool__(self) -> bool:
         return bool(self.ranges or self.texts or self.keys)
@@ -76,6 +79,8 @@ class Exclusions:
                 if not (item.exact and item.char_start is not None):
                     self.texts.add(item.text)
                 self.unplaced.update((item.doc_id, chunk_id) for chunk_id in ids_without_place(item))
+                for segment, key, start in _in_chunks(item):
+                    add_range(self._in_chunks.setdefault(key, []), start, start + segment.end - segment.start)
             case Chunk():
                 self._add_chunk(item)
             case (str() as doc_id, int() as start, int() as end):
@@ -107,10 +112,11 @@ class Exclusions:
         """Return what a span shows that is not excluded, as ranges of its text."""
         if not span.exact and span.text in self.texts:
             return []
-        shown = self._merged.get(span.doc_id, ())
+        by_place = [(segment, self._merged.get(span.doc_id, ()), start) for segment, start in _placed(span)]
+        by_chunk = [(segment, self._in_chunks.get(key, ()), start) for segment, key, start in _in_chunks(span)]
         cuts = [
             (segment.start + max(low - start, 0), segment.start + min(high - start, segment.end - segment.start))
-            for segment, start in _placed(span)
+            for segment, shown, start in [*by_place, *by_chunk]
             for low, high in overlapping(shown, start, start + segment.end - segment.start)
         ]
         whole = (0, len(span.text))
@@ -118,7 +124,7 @@ class Exclusions:
         if parts == [whole]:
             return parts
         # what joined passages is no passage, and goes with what it joined
-        passages = merge_ranges([(segment.start, segment.end) for segment in span.segments])
+        passages = merge_ranges([(segment.start, segment.end) for segment in span.segments]) or [whole]
         parts = [_trim(part, overlapping(passages, *part)) for part in parts]
         return [part for part in parts if any(c.isalnum() for c in span.text[slice(*part)])]
 
@@ -212,6 +218,18 @@ def _placed(span: Span) -> list[tuple[Segment, int]]:
     if span.exact and span.char_start is not None:
         return [(Segment(0, len(span.text), span.chunk_ids[0], span.char_start), span.char_start)]
     return [(segment, segment.char_start) for segment in span.segments if segment.char_start is not None]
+
+
+def _in_chunks(span: Span) -> Iterator[tuple[Segment, tuple[ChunkKey, str | None], int]]:
+    """Yield the stretches of a span whose place in the document is not known: of which chunk, and from where in it."""
+    if span.exact and span.char_start is not None:
+        return
+    chunks = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
+    for segment in span.segments:
+        chunk = chunks.get(segment.chunk_id) if segment.char_start is None else None
+        start = -1 if chunk is None else chunk.text.find(span.text[segment.start : segment.end])
+        if chunk is not None and start >= 0 and segment.start < segment.end:
+            yield segment, ((span.doc_id, segment.chunk_id), chunk.metadata.scope), start
 
 
 def _find_repeats(runs: Sequence[Run], shown: Collection[str]) -> Iterator[tuple[int, int, int]]:

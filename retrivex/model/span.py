@@ -107,12 +107,14 @@ def cut_span(span: Span, start: int, end: int, token_count: int) -> Span:
     )
     known = bool(first and last) and all(segment.char_start is not None for segment in kept)
     whole = first is not None and last is not None and first.start == 0 and last.end == end - start
+    # of a span that was made without segments, its own offsets tell
+    own = span.char_start + start if span.exact and span.char_start is not None and not kept else None
     return replace(
         span,
         chunk_ids=[chunk.metadata.chunk_id for chunk in chunks],
         chunks=chunks,
-        char_start=first.char_start if first else None,
-        char_end=ends_at,
+        char_start=first.char_start if first else own,
+        char_end=ends_at if own is None else own + end - start,
         token_count=token_count,
         text=span.text[start:end],
         exact=span.exact or (known and whole and seamless),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import ChunkError, StoreError
+from retrivex.errors import ChunkError, StoreError, quoted
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
 from retrivex.loading.limits import most_characters
 from retrivex.merging.stored_cuts import count_and_cut
@@ -114,7 +114,15 @@ def count_repeated(document: Document, chunks: Sequence[Chunk]) -> list[int]:
 
 
 def _metadata_size(document: Document) -> int:
-    return len(json.dumps(document.metadata, default=str)) if document.metadata else 0
+    if not document.metadata:
+        return 0
+    try:
+        return len(json.dumps(document.metadata, default=str))
+    except Exception as error:  # keys that JSON has not, itself inside itself, or a `str` of somebody else's that fails
+        raise ChunkError(
+            f"metadata {quoted(document.metadata)} of {document.doc_id!r} is not JSON ({error}); keep strings, "
+            "numbers, lists and dicts"
+        ) from error
 
 
 def _check_repeated(document: Document, chunks: Sequence[Chunk]) -> None:

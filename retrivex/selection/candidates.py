@@ -89,6 +89,16 @@ class CandidateSet:
             openings[i] -= self.gap
         return replace(self, problem=replace(self.problem, openings=openings), gap=0)
 
+    def without(self, gone: Flags, allowance: int) -> CandidateSet:
+        """Return the same with some worth nothing, and too long for the allowance."""
+        costs, _, gains, _ = self.problem.arrays
+        left = replace(
+            self.problem,
+            costs=np.where(gone, np.maximum(costs, allowance + 1), costs).tolist(),
+            gains=np.where(gone, 0.0, gains).tolist(),
+        )
+        return replace(self, problem=left)
+
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from retrivex.composition.composition import Composition
 from retrivex.errors import quoted
 from retrivex.loading import LoadLimits
+from retrivex.model.chunk import Chunk
 from retrivex.ordering import PROFILES
 from retrivex.service.errors import LimitError
 from retrivex.tokens.tokenizer import FILE_SUFFIX
@@ -33,9 +36,10 @@ class Bounds:
     window : neighbours on each side of a hit
     characters : of a single text, and of all turns or passages of a prompt together
     name : characters of a document's name, which an answer repeats for each passage and each step
-    carried : characters that a chunk of an uploaded file may have beside its text, as an answer repeats those as well
+    carried : characters that a chunk of a request or an uploaded file may have beside its text, as answers repeat them
     tokens : of a budget
     batch : requests in one batch
+    answer : bytes of one answer, and of all answers of a batch together
     listed : documents of one page of a list
     documents : of one uploaded file
     line_bytes : of one line of an uploaded file of JSON Lines
@@ -50,6 +54,7 @@ class Bounds:
     carried: int = 65_536
     tokens: int = 200_000
     batch: int = 100
+    answer: int = 32 * 1024**2
     listed: int = 1_000
     documents: int = 20_000
     line_bytes: int = 8 * 1024**2
@@ -102,6 +107,52 @@ class Bounds:
             if isinstance(name, str) and len(name) > self.name:
                 raise LimitError(f"a doc_id has {len(name):,} characters: the limit is {self.name:,}; shorten it")
 
+    def check_title(self, title: str | None) -> None:
+        """Refuse the title of a document that is too long, as lists have those of many."""
+        if title is not None and len(title) > self.carried:
+            raise LimitError(f"a title has {len(title):,} characters: the limit is {self.carried:,}; shorten it")
+
+    def check_chunks_given(self, chunks: Iterable[Chunk]) -> None:
+        """Refuse a chunk that comes with a request if it, or a link of it, has a long name, or it carries too much."""
+        for chunk in chunks:
+            where = chunk.metadata
+            self.check_names((where.doc_id, *(doc_id for doc_id, _ in where.links)))
+            carried = _count_carried(chunk)
+            if carried > self.carried:
+                raise LimitError(
+                    f"chunk {where.chunk_id} of {quoted(where.doc_id)} carries {carried:,} characters of headings, "
+                    f"prefix, metadata, parent_id, scope and links: the limit is {self.carried:,}; shorten those"
+                )
+
+    def check_composition(self, made: Composition) -> None:
+        """Refuse passages that would repeat too much: each is written with all of its chunks, whole.
+
+        Raises
+        ------
+        LimitError
+            If they have more characters than an answer may have bytes.
+        """
+        sizes: dict[int, int] = {}  # chunks are the same objects in each passage
+        total = sum(len(heading) for citation in made.citations for heading in citation.heading_path)
+        for span in made.spans:
+            total += len(span.text)
+            for chunk in span.chunks:
+                if id(chunk) not in sizes:
+                    sizes[id(chunk)] = len(chunk.text) + _count_carried(chunk)
+                total += sizes[id(chunk)]
+        if total > self.answer:
+            raise LimitError(
+                f"the passages of the answer would repeat {total:,} characters of their chunks: the limit of an "
+                f"answer is {self.answer:,}; ask for a smaller budget or fewer hits, or make chunks smaller"
+            )
+
+    def check_composition_given(self, made: Composition) -> None:
+        """Refuse a composition that comes with a request if a name in it is long, or a chunk carries too much."""
+        self.check_names(part.doc_id for parts in (made.spans, made.coverage, made.dropped) for part in parts)
+        self.check_names(citation.doc_id for citation in made.citations)
+        self.check_chunks_given(chunk for span in made.spans for chunk in span.chunks)
+        self.check_composition(made)
+
     def check_total(self, what: str, texts: Iterable[Any]) -> None:
         """Refuse texts that are too long together, as all of them are counted for a prompt."""
         total = sum(len(text) for text in texts if isinstance(text, str))
@@ -143,6 +194,18 @@ class Bounds:
             if name == "tokenizer" and value not in tokenizers:
                 known = ", ".join(known for known in tokenizers if not known.endswith(FILE_SUFFIX))
                 raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {known}")
+
+
+def _count_carried(chunk: Chunk) -> int:
+    """Return the characters that an answer repeats of a chunk beside its text."""
+    where = chunk.metadata
+    carried = (where.heading_path, where.prefix, where.parent_id, where.scope, where.links, where.custom_metadata)
+    if not any(carried):
+        return 0
+    try:
+        return len(json.dumps([part for part in carried if part], ensure_ascii=False, default=str, skipkeys=True))
+    except (ValueError, RecursionError):
+        return 0  # whoever writes it says that JSON cannot hold it
 
 
 def check_nesting(value: Any) -> None:

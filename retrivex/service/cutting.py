@@ -121,6 +121,7 @@ def _cut(raw: bytes, name: str, tokenizer: Tokenizer, bounds: Bounds) -> Iterato
         chunks += len(carried)
         repeated += sum(carried)
         bounds.check_chunks(chunks, repeated, max(carried, default=0))
+        bounds.check_title(loaded.document.title)
         yield Cut(loaded.document, tuple(map(_piece, made.chunks)), tuple(made.token_counts))
 
 

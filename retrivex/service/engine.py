@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.requests import compose_request, read_request
+from retrivex.composer.requests import Request, compose_request, read_request
 from retrivex.composer.texts import Floats, score_embedded, text_composer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
+from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.document import Document
 from retrivex.prompts import Prompt
 from retrivex.reorder import Reorderer
@@ -130,10 +130,13 @@ class Engine:
         overrides = record.get("config") or {}
         strict = overrides.get("strict", self.config.strict) if isinstance(overrides, dict) else False
         request = read_request(record, shared or {}, strict=strict is True)
+        self.bounds.check_chunks_given(_chunks_of(request))
         scope = access.narrow(request.scope)
         if request.scope is None and access.scopes is not None:
             scope = access.scopes | {None}
-        return compose_request(self._composer, request, scope)
+        made = compose_request(self._composer, request, scope)
+        self.bounds.check_composition(made)
+        return made
 
     def query(self, record: Mapping[str, Any], access: Access = ANYONE) -> Composition:
         """Return the context for a question to an index.
@@ -153,7 +156,7 @@ class Engine:
         self.bounds.check_count("hits", body.k, self.bounds.hits)
         self.bounds.check_texts([body.question])
         self._check_config(body.config)
-        return self.index(body.index).ask(self._composer, body, access.narrow(body.scope))
+        return self._ask(self.index(body.index), body, access.narrow(body.scope))
 
     def view(self, record: Mapping[str, Any], access: Access = ANYONE, *, address: str = "") -> dict[str, Any]:
         """Return the answer to a question as the page shows it, or two of them side by side.
@@ -185,7 +188,7 @@ class Engine:
             settings = Settings.model_validate(given)
             self._check_config(settings.to_options())
             asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
-            made = index.ask(self._composer, asked, scope)
+            made = self._ask(index, asked, scope)
             shown = without_files(settings.apply(self.config))
             code = write_calls(body.question, shown, **asks) if address else {}
             answers.append(Answer(made, shown, index.fetch_chunks(made, scope), code))
@@ -210,7 +213,7 @@ class Engine:
         self.bounds.check_texts([body.question])
         self.bounds.check_total("history", (text for turn in body.history for text in turn.values()))
         made = self._composition_of(body, access)
-        self.bounds.check_total("passages of the composition", (span.text for span in made.spans))
+        self.bounds.check_total("passages of the composition", _shown_texts(made))
         prompt = made.chat(
             body.question,
             api=body.api,
@@ -401,6 +404,11 @@ class Engine:
 
     # -- inner workings
 
+    def _ask(self, index: AnyIndex, body: QueryBody, scope: Scope) -> Composition:
+        made = index.ask(self._composer, body, scope)
+        self.bounds.check_composition(made)
+        return made
+
     @property
     def _tokenizers(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(("auto", "estimate", self.config.tokenizer, self.tokenizer.name)))
@@ -417,7 +425,9 @@ class Engine:
         if body.compose is not None:
             return self.compose(body.compose, access)
         assert body.composition is not None  # the body was checked
-        return Composition.from_dict(body.composition)
+        made = Composition.from_dict(body.composition)
+        self.bounds.check_composition_given(made)
+        return made
 
     def _check_compose(self, record: Mapping[str, Any]) -> None:
         check_nesting(record)
@@ -446,6 +456,24 @@ class Engine:
     def _check_passages(self, passages: list[Any]) -> None:
         self.bounds.check_count("passages", len(passages), self.bounds.hits)
         self.bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in passages)
+
+
+def _chunks_of(request: Request) -> Iterator[Chunk]:
+    """Yield the chunks that a request brings itself; those that it shares with others are checked once for all."""
+    yield from request.store.own.values()
+    yield from (parent for parent in (request.parents or {}).values() if isinstance(parent, Chunk))
+    for part in request.hits:
+        for hit in part if isinstance(part, list) else [part]:
+            if hit.chunk is not request.store.get(hit.key):
+                yield hit.chunk
+
+
+def _shown_texts(made: Composition) -> Iterator[str]:
+    """Yield what a prompt shows of passages, headings that may be above them as well."""
+    for span in made.spans:
+        yield from (span.text, span.prefix or "")
+        for chunk in span.chunks:
+            yield from chunk.metadata.heading_path or ()
 
 
 def _is_measured(name: str) -> bool:

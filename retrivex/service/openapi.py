@@ -273,8 +273,8 @@ def batch_of(operation: Operation, *, shared: bool = False) -> Operation:
     return Operation(
         f"{operation.name}_batch",
         f"{operation.summary}, many at once",
-        "Answers in the order of the requests; each has `answer` or, where it failed, `problem`."
-        + (" `chunks` are shared by all of them." if shared else ""),
+        "Answers in the order of the requests; each has `answer` or, where it failed or there was no room left for it, "
+        "`problem`." + (" `chunks` are shared by all of them." if shared else ""),
         _batch_name(operation),
         example,
         record_of(answers=list_of(item)),

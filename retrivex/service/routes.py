@@ -33,7 +33,7 @@ from retrivex.service.openapi import JSON, Operation, batch_of
 from retrivex.service.problems import problem_of
 from retrivex.service.quotas import Quotas
 from retrivex.service.settings import Settings
-from retrivex.service.wire import read_json, write_json
+from retrivex.service.wire import Room, read_json, write_json
 from retrivex.service.work import Work
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
@@ -51,6 +51,7 @@ Record: TypeAlias = dict[str, Any]
 Call: TypeAlias = Callable[[Record, Access], Record]
 
 _FORM_FIELDS = 4
+_FEWER = "ask for fewer hits or a smaller budget, without the trace, or for a shorter part or page"
 IndexName = Annotated[str, Query(description="name of the index", max_length=200)]
 Scopes = Annotated[list[str] | None, Query(description="narrows what the key may see; empty for no scope; repeatable")]
 
@@ -72,6 +73,10 @@ class Service:
     work: Work
     metrics: Metrics
     uploads: Work
+
+    def room(self) -> Room:
+        """Return the room of one answer."""
+        return Room(self.engine.bounds.answer, "the answer has", _FEWER)
 
     def close(self) -> None:
         """Close files, and take no more work."""
@@ -174,7 +179,7 @@ def _view(service: Service) -> Callable[..., Any]:
         address = str(request.base_url)
 
         def job() -> bytes:
-            return write_json(service.engine.view(read_json(raw), access, address=address))
+            return write_json(service.engine.view(read_json(raw), access, address=address), service.room())
 
         return Response(await service.run(access, job), media_type=JSON)
 
@@ -188,7 +193,11 @@ def _answer(record: Record, made: Composition) -> Record:
 def _single(service: Service, call: Callable[[Record, Access], Any]) -> Callable[..., Any]:
     async def answer(request: Request) -> Response:
         access, raw = await _read(service, request)
-        return Response(await service.run(access, lambda: write_json(call(read_json(raw), access))), media_type=JSON)
+
+        def job() -> bytes:
+            return write_json(call(read_json(raw), access), service.room())
+
+        return Response(await service.run(access, job), media_type=JSON)
 
     return answer
 
@@ -202,8 +211,8 @@ def _stream(service: Service, call: Call) -> Callable[..., Any]:
             record = read_json(raw)
             made = call(record, access)
             if wanted or record.get("stream") is True:
-                return b"".join(_events(made))
-            return write_json(made)
+                return b"".join(_events(made, service.room()))
+            return write_json(made, service.room())
 
         body = await service.run(access, job)
         if not body.startswith(b"event: "):
@@ -219,12 +228,12 @@ async def _as_async(parts: Iterator[bytes]) -> Any:
         yield part
 
 
-def _events(made: Record) -> Iterator[bytes]:
+def _events(made: Record, room: Room) -> Iterator[bytes]:
     for number, span in enumerate(made["spans"], start=1):
         citations = [citation for citation in made["citations"] if citation["number"] == number]
         event = {"number": number, "doc_id": span["doc_id"], "text": span["text"], "citations": citations}
-        yield b"event: span\ndata: " + write_json(event) + b"\n\n"
-    yield b"event: composition\ndata: " + write_json(made) + b"\n\n"
+        yield b"event: span\ndata: " + write_json(event, room) + b"\n\n"
+    yield b"event: composition\ndata: " + write_json(made, room) + b"\n\n"
 
 
 def _many(service: Service, call: Call) -> Callable[..., Any]:
@@ -264,7 +273,9 @@ def _read_shared(service: Service, chunks: Any) -> Mapping[ChunkKey, Chunk]:
     bounds.check_count("chunks", len(chunks), bounds.chunks)
     bounds.check_texts(chunk.get("text") for chunk in chunks)
     bounds.check_names(chunk.get("doc_id") for chunk in chunks)
-    return index_chunks(chunk_from_dict(chunk) for chunk in chunks)
+    made = [chunk_from_dict(chunk) for chunk in chunks]
+    bounds.check_chunks_given(made)
+    return index_chunks(made)
 
 
 def _read_batch(service: Service, record: Record) -> list[Any]:
@@ -279,8 +290,9 @@ def _read_batch(service: Service, record: Record) -> list[Any]:
 
 
 def _answer_all(service: Service, requests: list[Any], call: Callable[[Record], Record]) -> bytes:
-    """Answer requests one after the other; an error belongs to its item, also where the time is over."""
+    """Answer requests one after the other; an error belongs to its item, also where the time or the room is over."""
     end = time.monotonic() + service.settings.timeout_s
+    room = Room(service.engine.bounds.answer, "the answers of this batch have", "send fewer requests at once")
     made = []
     for record in requests:
         try:
@@ -288,7 +300,9 @@ def _answer_all(service: Service, requests: list[Any], call: Callable[[Record], 
                 raise BusyError("the time for this batch is over: send fewer requests at once", 1.0)
             if not isinstance(record, dict):
                 raise RequestError(f"the request is a {type(record).__name__}: it must be a JSON object")
-            answer = write_json(call(record))
+            room.take()  # nothing is computed that has no room
+            answer = write_json(call(record), service.room())
+            room.take(len(answer))
             made.append(b'{"status":200,"answer":' + answer + b"}")
         except Exception as error:  # noqa: BLE001 - one bad item must not lose the others; it is handed back in its place
             problem = problem_of(error)
@@ -352,7 +366,8 @@ def _add_documents(router: APIRouter, service: Service) -> None:
         def job() -> bytes:
             found = engine.list_documents(access, index=index, scope=narrowed, after=after, most=limit)
             following = found[-1].doc_id if len(found) == limit else None
-            return write_json({"documents": [_describe(info) for info in found], "next": following})
+            shown = {"documents": [_describe(info) for info in found], "next": following}
+            return write_json(shown, service.room())
 
         return Response(await service.run(access, job), media_type=JSON)
 

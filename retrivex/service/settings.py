@@ -82,6 +82,7 @@ class Settings(BaseSettings):
 
     max_body_bytes: int = Field(8 * 1024**2, ge=1024, description="of a JSON body")
     max_upload_bytes: int = Field(32 * 1024**2, ge=1024, description="of an uploaded file, form included")
+    max_answer_bytes: int = Field(_BOUNDS.answer, ge=1024, description="of an answer, or of all answers of a batch")
     max_hits: int = Field(_BOUNDS.hits, ge=1, description="hits or passages of a request")
     max_chunks: int = Field(_BOUNDS.chunks, ge=1, description="chunks and parents of a request, or made of an upload")
     max_window: int = Field(_BOUNDS.window, ge=0, description="neighbours on each side of a hit")
@@ -123,6 +124,7 @@ class Settings(BaseSettings):
             characters=self.max_characters,
             tokens=self.max_tokens,
             batch=self.max_batch,
+            answer=self.max_answer_bytes,
             documents=self.max_documents,
             load=LoadLimits(self.upload_s, self.upload_memory_bytes),
         )

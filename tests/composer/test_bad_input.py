@@ -365,6 +365,31 @@ def test_a_hit_without_anything_visible_does_not_push_out_another(blank: str, qu
     assert [(hit.doc_id, hit.reason) for hit in made.dropped] == [("a", "no_text")]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"query": None},
+        {"scoring": "weighted"},
+        {"selection": "greedy", "query": None},
+        {"selection_unit": "span", "query": None},
+        {"max_tokens_per_document": 100, "query": None},
+    ],
+)
+@pytest.mark.parametrize("times", [1, 12])
+def test_a_hit_whose_prefix_is_longer_than_the_budget_does_not_push_out_another(
+    times: int, options: dict[str, Any]
+) -> None:
+    prefix = "head of the table " * 500
+    long = [make_chunk(f"long {at}", 0, f"Bees of hive {at} fly by day. " * 20, prefix=prefix) for at in range(times)]
+    short = make_chunk("short", 0, "Bees sleep in winter, in the warm middle of the hive.")
+    store = make_store(*long, short)
+    hits = [SeedHit(chunk, 1 - at / 100) for at, chunk in enumerate([*long, short])]
+    options = {"query": "When do bees sleep in winter?", **options}
+    made = SpanComposer(tokenizer="estimate").compose(hits, store, token_budget=200, **options)
+    assert [span.doc_id for span in made.spans] == ["short"]
+    assert {hit.doc_id: hit.reason for hit in made.dropped} == {chunk.metadata.doc_id: "budget" for chunk in long}
+
+
 @pytest.mark.parametrize("real", ["d (unplaced)", "d (unplaced) (unplaced)"])
 def test_a_made_up_name_is_not_that_of_a_real_document(real: str) -> None:
     names = ["d (unplaced)", real]

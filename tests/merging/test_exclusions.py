@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, retrieve, sentences, shown_ids, tile
 
-from retrivex import RetrivexError
+from retrivex import RetrivexError, Span
 from retrivex.text.ranges import merge_ranges, remaining
 
 SIX = tile("d", sentences("d", 6))
@@ -154,3 +154,36 @@ def test_what_is_left_of_a_pinned_passage_ends_with_a_chunk_of_it() -> None:
     made = compose([], store, pinned=[middle, span])
     assert [pinned.text for pinned in made.spans] == [texts[1], texts[0], texts[2]]
     assert all(pinned.exact for pinned in made.spans)
+
+
+def test_a_pinned_span_that_was_made_without_segments_is_shown_whole() -> None:
+    text = "Bees sleep in the winter hive. Ants walk home every single evening. Wasps sting everybody all day long."
+    chunk = make_chunk("d", 0, text, 0)
+
+    def span(start: int, end: int) -> Span:
+        return Span("d", [0], [chunk], 0.0, start, end, 7, text=text[start:end], exact=True)
+
+    made = compose([], {}, pinned=[span(0, 30), span(0, len(text))])
+    assert [(pinned.text, pinned.char_start, pinned.char_end) for pinned in made.spans] == [
+        (text[:30], 0, 30),
+        (text[30:], 30, len(text)),
+    ]
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(0, 2), st.sampled_from([20, 45, 1000]),
+    st.booleans(),
+)  # fmt: skip
+def test_pinned_passages_of_two_turns_without_offsets_are_shown_once(
+    hits: list[int], window: int, budget: int, is_placed: bool
+) -> None:
+    texts = [sentence.rstrip(".") + " and so on, as it has always been." for sentence in SPLIT.split(". ")]
+    store = make_store(*[make_chunk("d", at, text) for at, text in enumerate(texts)])
+    if is_placed:
+        store = tile("d", texts)
+    turns = [compose(hits_of(store, {at: 1.0}), store, window=window, token_budget=budget) for at in hits]
+    made = compose([], store, pinned=[span for turn in turns for span in turn.spans], token_budget=10_000)
+    shown_before = " ".join(turn.text for turn in turns)
+    for text in texts:
+        for word in text.split()[:2]:
+            assert made.text.count(word) == min(1, shown_before.count(word))

@@ -4,14 +4,15 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retrivex import Chunk, ChunkMetadata, Document, Window
 from retrivex.chunking import SentenceChunker, get_chunker
 from retrivex.encoders.encoder import HashingEncoder
-from retrivex.errors import StoreError
-from retrivex.retrieval.indexing import CHUNKER_KEY, Indexer
+from retrivex.errors import ChunkError, RetrivexError, StoreError
+from retrivex.retrieval.indexing import CHUNKER_KEY, Indexer, cut_document
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import EstimateTokenizer
 
@@ -279,3 +280,38 @@ def test_the_rows_of_a_cut_table_are_encoded_with_its_header(store: SQLiteStore,
     Indexer(store, get_chunker("markdown", size=60), EstimateTokenizer(), encoder).index([page])
     assert len(encoder.texts) > 1
     assert all(text.startswith("| name | value |") for text in encoder.texts)
+
+
+class _Mute:
+    def __str__(self) -> str:
+        raise RuntimeError("nothing to say")
+
+    __repr__ = __str__
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(depth):
+        made = {"a": made}
+    return made
+
+
+_ITSELF: dict[str, Any] = {}
+_ITSELF["a"] = _ITSELF
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{(1, 2): 3}, {b"a": 1}, {"a": 10**5000}, {"a": _Mute()}, _nested(5000), _ITSELF],
+    ids=["tuple", "bytes", "digits", "mute", "nested", "itself"],
+)
+def test_metadata_that_are_not_json_are_one_clear_error(store: SQLiteStore, metadata: dict[Any, Any]) -> None:
+    document = Document("d", "Bees sleep.", metadata=metadata)
+    with pytest.raises(RetrivexError, match=r"metadata .*; keep strings, numbers, lists and dicts"):
+        indexer(store).add(document)
+    with pytest.raises(RetrivexError, match=r"metadata .*; keep strings, numbers, lists and dicts"):
+        store.put(document, [])
+    with pytest.raises(ChunkError, match=r"metadata .* of 'd' is not JSON"):
+        cut_document(document, SentenceChunker(1, 0), EstimateTokenizer())
+    indexer(store).add(Document("d", "Bees sleep."))
+    assert store.info().documents == 1

@@ -140,6 +140,50 @@ def test_conditions_of_dify(engine: Engine, conditions: list[Any], logic: str | 
     assert dify(engine, *conditions, logic=logic) == list(expected)
 
 
+DATES = ("2026-01-30T23:59:59Z", "2026-01-31", "2026-01-31T00:00:00", "2026-01-31T00:00:00Z", "2026-01-31T11:00:00Z",
+         "2026-01-31T11:00:00", "2026-01-31T11:00:01Z", 1_769_817_600, 1_769_857_200)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    documents = [Document(str(at), "Bees live in hives.", metadata={"at": date}) for at, date in enumerate(DATES)]
+    made = make_engine(make_index(tmp_path_factory.mktemp("dates") / "index.db", *documents))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "after"),
+    [
+        ("2026-01-31", "0", "4568"),
+        ("2026-01-31T11:00:00Z", "01237", "6"),
+        ("2026-01-31T12:00:00+01:00", "01237", "6"),
+        ("1769857200", "01237", "6"),
+        (1_769_857_200, "01237", "6"),
+        ("2026-01-31T11:00:00.5Z", "01234578", "6"),
+        (1_769_857_200.5, "01234578", "6"),
+    ],
+)
+def test_what_is_of_the_very_moment_is_neither_before_nor_after(
+    dated: Engine, asked: str | float, before: str, after: str
+) -> None:
+    assert dify(dated, when("at", "before", asked)) == list(before)
+    assert dify(dated, when("at", "after", asked)) == list(after)
+
+
+@pytest.mark.parametrize("operator", ["before", "after"])
+@pytest.mark.parametrize("name", ["day", "timestamp"])
+def test_no_number_is_too_large_for_a_date_to_be_answered(engine: Engine, name: str, operator: str) -> None:
+    for huge in (10**400, -(10**400), 1e300, -1e300, "9" * 400, 2**63):
+        with pytest.raises(RetrivexError, match="a number must lie between"):
+            dify(engine, when(name, operator, huge))
+    for none in ("inf", "nan", "1e400", "-" + "9" * 20, "0001-01-01T00:00+14:00", "9999-12-31T23:59-01:00"):
+        with pytest.raises(RequestError, match="give a date like"):
+            dify(engine, when(name, operator, none))
+    for far in (253_402_300_800, -62_135_596_801, "9999-12-31T23:59:59.5Z", "0001-01-01"):
+        assert len(dify(engine, when(name, operator, far))) <= 2
+
+
 def test_dify_may_leave_out_or_set_null_what_is_not_needed(engine: Engine) -> None:
     setting = {"top_k": 3, "score_threshold": 0}
     body = {"knowledge_id": "default", "query": "Where do bees live?", "retrieval_setting": setting}

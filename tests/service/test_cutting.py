@@ -150,8 +150,9 @@ def test_a_file_whose_chunks_repeat_too_much_is_refused(raw: bytes) -> None:
     [
         ({"doc_id": "x" * 1_001, "text": "Bees."}, "a doc_id has 1,001 characters: the limit is 1,000; shorten it"),
         ({"id": "x", "text": "Bees.", "metadata": {"a": "b" * 70_000}}, r"would carry 70,\d+ characters of headings"),
+        ({"id": "x", "text": "Bees.", "title": "t" * 70_000}, "a title has 70,000 characters: the limit is 65,536"),
     ],
-    ids=["name", "metadata"],
+    ids=["name", "metadata", "title"],
 )
 def test_what_an_answer_repeats_has_a_bound(line: dict[str, Any], problem: str) -> None:
     with pytest.raises(LimitError, match=problem):

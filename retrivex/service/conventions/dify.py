@@ -33,6 +33,7 @@ from retrivex.service.engine import Engine
 _TEXTS = {"contains": "contains", "start with": "starts", "end with": "ends"}
 _NUMBERS = {">": "above", "<": "below", "≥": "min", "≤": "max"}
 _DATES = {"before": "below", "after": "above"}
+_LAST = dt.datetime.max.replace(microsecond=0)
 _OPPOSITES = {"not contains": "contains", "is not": "is", "not in": "in", "≠": "=", "not empty": "empty"}
 
 Operator = Literal[
@@ -145,25 +146,43 @@ def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
 def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
     """Compare a date with Unix seconds, and with dates as text where the field may hold them.
 
-    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00.
+    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00,
+    with or without a Z, as far as whole seconds go.
     """
     sign = _DATES[operator]
-    date = _read_date(value)
-    if date is None:
+    found = _read_date(value)
+    if found is None:
         raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds")
-    seconds, text = date
-    if field == "timestamp" or text is None:
+    seconds, date = found
+    if field == "timestamp" or date is None:
         return {field: {sign: seconds}}
-    return {"any": [{field: {sign: text}}, {field: {sign: seconds}}]}
+    return {"any": [{field: {sign: _write_date(date, operator)}}, {field: {sign: seconds}}]}
 
 
-def _read_date(value: str | int | float) -> tuple[float, str | None] | None:
-    """Return a date as Unix seconds and as text in UTC, None where it has none; None for what is no date.
+def _write_date(date: dt.datetime, operator: str) -> str:
+    """Return the first of all texts for a date, before which are earlier ones; or the last, after which are later ones.
 
     Examples
     --------
-    >>> _read_date("20260131"), _read_date("1769857200"), _read_date("2026-01-31T12:00+01:00")
-    ((1769817600.0, '2026-01-31'), (1769857200.0, '2026-01-31T11:00:00'), (1769857200.0, '2026-01-31T11:00:00'))
+    >>> date = dt.datetime(2026, 1, 31, tzinfo=dt.UTC)
+    >>> _write_date(date, "before"), _write_date(date, "after")
+    ('2026-01-31', '2026-01-31T00:00:00Z')
+    """
+    whole = date.replace(microsecond=0, tzinfo=None)
+    if operator == "after":
+        return f"{whole.isoformat()}Z"
+    if date.microsecond and whole < _LAST:
+        whole += dt.timedelta(seconds=1)  # the whole second is before its parts
+    return whole.isoformat().removesuffix("T00:00:00")
+
+
+def _read_date(value: str | int | float) -> tuple[float, dt.datetime | None] | None:
+    """Return a date as Unix seconds and in UTC, None where no calendar has it; None for what is no date.
+
+    Examples
+    --------
+    >>> [_read_date(date)[0] for date in ("20260131", "1769857200", "2026-01-31T12:00+01:00")]
+    [1769817600.0, 1769857200.0, 1769857200.0]
     """
     try:
         if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d*)?|\d+\.\d*", value):
@@ -174,9 +193,10 @@ def _read_date(value: str | int | float) -> tuple[float, str | None] | None:
     except ValueError:
         return None if isinstance(value, str) else (value, None)
     except (OverflowError, OSError):  # before the year 1 or after 9999
-        return (float(value), None) if not isinstance(value, str) or value.replace(".", "").isdigit() else None
-    text = date.isoformat(timespec="auto").removesuffix("+00:00")
-    return date.timestamp(), text.removesuffix("T00:00:00")
+        if not isinstance(value, str):
+            return value, None  # it may be no float either
+        return (float(value), None) if value.replace(".", "").isdigit() else None
+    return date.timestamp(), date
 
 
 def _one(name: str, operator: str, value: Any) -> str | int | float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, quoted
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
 from retrivex.model.document import Document
 from retrivex.stores.memory import index_chunks
@@ -36,7 +36,14 @@ def content_hash(document: Document, *, chunker: str = "", encoder: str = "", to
     False
     """
     fields = (document.doc_id, document.format, document.title, document.page_starts, document.source, document.scope)
-    digest = hashlib.sha256(repr((fields, sorted(document.metadata.items(), key=repr))).encode(errors="replace"))
+    try:
+        described = repr((fields, sorted(document.metadata.items(), key=repr)))
+    except Exception as error:  # digits or brackets without end, or a `repr` of somebody else's that fails
+        raise StoreError(
+            f"metadata {quoted(document.metadata)} of {document.doc_id!r} cannot be written ({error}); keep strings, "
+            "numbers, lists and dicts"
+        ) from error
+    digest = hashlib.sha256(described.encode(errors="replace"))
     # half surrogate pairs are refused later, with their place
     digest.update(document.text.encode(errors="surrogatepass"))
     digest.update(repr((chunker, encoder, tokenizer)).encode(errors="replace"))

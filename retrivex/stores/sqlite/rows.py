@@ -143,11 +143,13 @@ def encode_mapping(value: Mapping[str, Any]) -> str:
     plain = dict(value)
     try:
         encoded = _to_json(plain)
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"metadata {plain!r} is not JSON ({error}); keep strings, numbers, lists and dicts") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"metadata {quoted(plain)} is not JSON ({error}); keep strings, numbers, lists and dicts"
+        ) from error
     if json.loads(encoded) != plain:
         raise StoreError(
-            f"metadata {plain!r} would come back changed: use lists instead of tuples, and strings as keys"
+            f"metadata {quoted(plain)} would come back changed: use lists instead of tuples, and strings as keys"
         )
     return utf8(encoded, "metadata")
 

@@ -163,6 +163,29 @@ def test_records_that_the_index_does_not_reach_are_found_and_told_of(chroma: Chr
     assert asyncio.run(ask()) == ([hit.key for hit in hits], (warning,))
 
 
+@pytest.mark.parametrize(("tenants", "k"), [(150, 50), (400, 5), (400, 50)])
+def test_records_of_others_that_the_index_does_not_reach_take_no_place(
+    chroma: ChromaServer, tenants: int, k: int
+) -> None:
+    sparse = {"hnsw": {"space": "l2", "max_neighbors": 2, "ef_construction": 2, "ef_search": 1}}
+    name = f"sparse-{tenants}-{k}"
+    made = chroma.client.create_collection(name, embedding_function=None, configuration=sparse)
+    made.add(
+        ids=[f"t:{n}" for n in range(tenants)],
+        documents=["theirs"] * tenants,
+        metadatas=[{"doc_id": "t", "chunk_id": n, "scope": f"tenant {n % 2}"} for n in range(tenants)],
+        embeddings=[[1.0, n / 8000] for n in range(tenants)],
+    )
+    made.add(
+        ids=[f"d:{n}" for n in range(5)],
+        documents=["everybody's"] * 5,
+        metadatas=[{"doc_id": "d", "chunk_id": n} for n in range(5)],
+        embeddings=[[0.9, 0.1 + n / 100] for n in range(5)],
+    )
+    retriever = ChromaRetriever(chroma.client, name, lambda question: [1.0, 0.0])
+    assert {hit.key for hit in retriever.retrieve("x", k=k)} == {("d", n) for n in range(5)}
+
+
 def test_a_collection_whose_scope_means_something_else_is_not_filtered(chroma: ChromaServer) -> None:
     name = chroma.fill(contract_chunks(1, 10, "large"))
     retriever = ChromaRetriever(chroma.client, name, lambda question: np.ones(8), fields=FieldMap(scope=()))

@@ -1,0 +1,137 @@
+"""What a small request may make much of: what chunks carry, and how often an answer repeats it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.service_world import CHUNKS, COMPOSE, make_engine, make_index
+
+from retrivex.service.bounds import Bounds
+from retrivex.service.engine import Engine
+from retrivex.service.errors import LimitError
+
+LONG = "h" * 1_001
+SMALL = Bounds(carried=2_000)
+HIT = {**COMPOSE["hits"][0], "text": "Bees sleep in winter."}
+SENTENCES = "".join(
+    f"The bees of hive {number} sleep in the cold winter months of year {1_000 + number}. "
+    + f"Unrelated filler number {number} about trade and law and music and roads. " * 3
+    for number in range(60)
+)
+TORN: dict[str, Any] = {
+    "question": "When do bees sleep in winter?",
+    "hits": [{"doc_id": "bees", "chunk_id": 0, "score": 1.0, "text": SENTENCES}],
+    "config": {"token_budget": 2_000, "run_cost": 0},
+}
+"""Of one chunk, many passages."""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    made = make_engine(make_index(tmp_path / "index.db"), bounds=SMALL)
+    yield made
+    made.close()
+
+
+CARRIED: list[dict[str, Any]] = [
+    {"heading_path": ["h" * 3_000]},
+    {"heading_path": [""] * 1_000},
+    {"prefix": "h" * 3_000},
+    {"metadata": {"note": "h" * 3_000}},
+    {"metadata": {"numbers": [0] * 1_000}},
+    {"parent_id": "h" * 3_000},
+    {"scope": "h" * 3_000},
+    {"links": [["d", 0]] * 1_000},
+]
+
+
+@pytest.mark.parametrize("more", CARRIED, ids=[next(iter(more)) for more in CARRIED])
+def test_a_chunk_carries_no_more_than_may_be_wherever_it_comes_from(engine: Engine, more: dict[str, Any]) -> None:
+    made = engine.compose(COMPOSE).to_dict()
+    made["spans"][0]["chunks"][0] |= more
+    chunk, other = {**CHUNKS[0], **more}, {**CHUNKS[1], "doc_id": "other"}
+    for body in (
+        {**COMPOSE, "chunks": [chunk, *CHUNKS[1:]]},
+        {**COMPOSE, "hits": [HIT, {**HIT, "chunk_id": 2, **more}]},
+        {**COMPOSE, "hits": [[], [{**HIT, **more}]]},
+        {**COMPOSE, "hits": [{**HIT, "chunk_id": "a name", **more}]},
+        {**COMPOSE, "parents": {"p": "text", "q": {**other, **more}}},
+    ):
+        with pytest.raises(LimitError, match=r"chunk \d of '.+' carries [\d,]+ characters .* limit is 2,000; sh"):
+            engine.compose(body)
+        with pytest.raises(LimitError, match="carries"):
+            engine.prompt({"question": "Bees?", "compose": body})
+    with pytest.raises(LimitError, match="carries"):
+        engine.prompt({"question": "Bees?", "composition": made})
+
+
+def test_what_a_chunk_of_an_upload_may_carry_comes_back_as_a_request(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"))
+    line = {"id": "long", "text": "Bees sleep in winter.", "metadata": {"note": "é" * 10_000}}
+    engine.add_file(json.dumps(line).encode(), "x.jsonl")
+    made = engine.query({"question": "When do bees sleep in winter?"})
+    assert "long" in {span.doc_id for span in made.spans}
+    assert engine.prompt({"composition": made.to_dict()})[1] == made
+    engine.close()
+
+
+def test_names_have_a_bound_in_links_and_compositions(engine: Engine) -> None:
+    made = engine.compose({**COMPOSE, "hits": [*COMPOSE["hits"], {"doc_id": "gone", "chunk_id": 0, "score": 1}]})
+    assert engine.prompt({"composition": made.to_dict()})
+    parts = [[name] for name in ("coverage", "citations", "dropped", "spans")]
+    for path in (*parts, ["spans", "chunks"]):
+        record = made.to_dict()
+        target: Any = record
+        for name in path:
+            target = target[name][0]
+        target["doc_id"] = LONG
+        with pytest.raises(LimitError, match="a doc_id has 1,001 characters: the limit is 1,000; shorten it"):
+            engine.prompt({"composition": record})
+    record = made.to_dict()
+    record["spans"][0]["chunks"][0]["links"] = [["bees", 0], [LONG, 0]]
+    linked = {"links": [["bees", 0], [LONG, 0]]}
+    for body in (
+        {"composition": record},
+        {"compose": {**COMPOSE, "hits": [{**HIT, **linked}]}},
+        {"compose": {**COMPOSE, "chunks": [{**CHUNKS[0], **linked}, *CHUNKS[1:]]}},
+        {"compose": {**COMPOSE, "hits": [{**HIT, "chunk_id": LONG}]}},
+    ):
+        with pytest.raises(LimitError, match=r"a doc_id has 1,\d+ characters"):
+            engine.prompt(body)
+
+
+def test_passages_repeat_their_chunks_no_more_than_an_answer_may_have(tmp_path: Path) -> None:
+    path = make_index(tmp_path / "index.db")
+    engine = make_engine(path)
+    engine.add_file(f"# {'h' * 10_000}\n\n{SENTENCES}".encode(), "torn.md")
+    asked = {"question": TORN["question"], "config": TORN["config"]}
+    passages = len(engine.compose(TORN).spans)
+    assert passages > 3
+    engine.close()
+    bounds = Bounds(answer=passages * len(SENTENCES) - 1)
+    engine = make_engine(path, bounds=bounds)
+    small = {**TORN, "config": {**TORN["config"], "token_budget": 100}}
+    assert engine.compose(small).spans
+    with pytest.raises(LimitError, match=rf"would repeat .* is {bounds.answer:,}; ask for a sm"):
+        engine.compose(TORN)
+    engine.close()
+    engine = make_engine(path, bounds=Bounds(answer=50_000))
+    for call in (engine.query, lambda body: engine.prompt({"query": body})):
+        with pytest.raises(LimitError, match="passages of the answer would repeat"):
+            call(asked)
+    with pytest.raises(LimitError, match="passages of the answer would repeat"):
+        engine.view({"question": asked["question"], "settings": {"token_budget": 2_000}})
+    engine.close()
+
+
+def test_headings_of_passages_count_for_what_a_prompt_may_show(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "index.db"), bounds=Bounds(characters=20_000))
+    [hit] = TORN["hits"]
+    assert engine.prompt({"compose": {**TORN, "hits": [{**hit, "heading_path": ["h" * 10]}]}})
+    with pytest.raises(LimitError, match=r"passages of the composition has [\d,]+ characters: the limit is 20,000"):
+        engine.prompt({"compose": {**TORN, "hits": [{**hit, "heading_path": ["h" * 1_000]}]}, "max_tokens": 500})
+    engine.close()
