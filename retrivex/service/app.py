@@ -117,8 +117,12 @@ def open_service(settings: Settings) -> Service:
     """
     config = settings.retrieval
     tokenizer, _ = resolve_tokenizer(config.tokenizer)
+    mark = os.environ.get(NEEDED_MARK)
+    keys = Keys(settings.keys, None if mark is None else Path(mark))
     indexes: list[AnyIndex] = []
     try:
+        if mark is None:  # under another server: `retrivex serve` has looked whether there are keys, and left a mark
+            keys.are_needed()
         for name, place in settings.collections.items():
             if name in settings.indexes:
                 raise ConfigError(f"the index {name!r} is in indexes and in collections: give one of them another name")
@@ -138,6 +142,7 @@ def open_service(settings: Settings) -> Service:
     except BaseException:
         for index in indexes:
             index.close()
+        keys.close()
         raise
     engine = Engine(
         indexes,
@@ -148,8 +153,6 @@ def open_service(settings: Settings) -> Service:
     )
     work = Work(settings.threads, settings.queue, settings.timeout_s)
     uploads = Work(max(1, settings.threads - 1), min(settings.queue, _WAITING_UPLOADS), settings.timeout_s)
-    mark = os.environ.get(NEEDED_MARK)
-    keys = Keys(settings.keys, None if mark is None else Path(mark))
     return Service(settings, engine, keys, quotas, work, Metrics(), uploads)
 
 

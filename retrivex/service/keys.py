@@ -15,7 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class Keys:
         self._needed = False
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None  # device and number of the file that is open
+        self._opened: tuple[object, ...] | None = None  # what tells the files that are open from others
 
     def close(self) -> None:
         """Close the file."""
@@ -147,9 +147,10 @@ class Keys:
         with self._read() as connection:
             found = connection is not None and connection.execute("SELECT 1 FROM keys LIMIT 1").fetchone() is not None
         if found and not self._needed:
-            if self._needed_mark is not None:
-                self._needed_mark.touch(mode=0o600)
             self._needed = True
+            if self._needed_mark is not None:
+                with suppress(OSError):  # where it cannot be made, this process knows by itself
+                    self._needed_mark.touch(mode=0o600)
         if not found and (self._needed or (self._needed_mark is not None and self._needed_mark.exists())):
             raise KeysError("the file of keys is gone, or empty, and was not: put it back, or start the service again")
         return found
@@ -198,14 +199,22 @@ class Keys:
             if self._connection is None and found is not None:
                 self._connection = self._connect("ro")
                 self._opened = found
+            if self._connection is not None:
+                # pages are read anew: a file may be written twice within a tick of its clock
+                self._connection.execute("PRAGMA shrink_memory")
             yield self._connection
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _identity(self) -> tuple[object, ...] | None:
+        """Return what changes when the file is replaced, in place as well, where SQLite goes by a count in it."""
         try:
-            found = self.path.stat()
+            found = os.stat(self.path)
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        try:
+            log = os.stat(f"{self.path}-wal")
+        except FileNotFoundError:
+            return _version(found)
+        return _version(found) + _version(log)
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
@@ -227,6 +236,10 @@ class Keys:
             connection.close()
             raise
         return connection
+
+
+def _version(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _digest(secret: str) -> bytes:

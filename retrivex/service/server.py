@@ -10,12 +10,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import Event, Thread, Timer
+from queue import Empty, SimpleQueue
+from threading import Thread, Timer
 from types import FrameType
 from typing import Any
 
@@ -210,7 +211,10 @@ class Workers:
 
     def __init__(self, count: int, door: socket.socket) -> None:
         self._door = door
-        self._ending = Event()
+        self._ending = False
+        self._closing = False
+        # what a handler may put into at any moment; an Event has a lock, which its own waiting thread may hold then
+        self._signals: SimpleQueue[int] = SimpleQueue()
         self._running: list[tuple[BaseProcess, Any]] = []
         self._count = count
         self._deaths = 0  # in a row, before a worker was ready
@@ -226,17 +230,14 @@ class Workers:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._end)
         try:
-            while not self._ending.is_set():
+            while not self._ending:
                 self._look()
-                while len(self._running) < self._count:
+                while not self._ending and len(self._running) < self._count:
                     self._running.append(self._start())
-                self._ending.wait(_LOOK_S)
-        except RetrivexError:
-            self._terminate()
-            raise
+                with suppress(Empty):
+                    self._signals.get(timeout=_LOOK_S)
         finally:
-            for process, _ in self._running:
-                process.join()
+            self._close()
 
     def _look(self) -> None:
         """Forget the processes that died.
@@ -270,9 +271,19 @@ class Workers:
         return process, ready
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        self._ending.set()
+        # at first no more than a note: a worker may be half started
+        self._ending = True
+        self._signals.put(number)
+        if self._closing:
+            self._terminate()
+
+    def _close(self) -> None:
+        """End the processes, and return when all have ended; a further signal goes to them as well."""
         self._door.close()  # the workers have it open, until each has drained; kept open here, it would never close
+        self._closing = True
         self._terminate()
+        for process, _ in self._running:
+            process.join()
 
     def _terminate(self) -> None:
         for process, _ in self._running:

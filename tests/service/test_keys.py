@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import os
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,72 @@ def test_a_key_that_is_revoked_in_a_file_put_back_from_a_copy_is_worthless(keys:
     other.close()
     with pytest.raises(UnauthorizedError):
         keys.authorize(f"Bearer {secret}")
+
+
+def _good(keys: Keys, secrets: tuple[str, ...]) -> list[bool]:
+    found = []
+    for secret in secrets:
+        try:
+            found.append(bool(keys.authorize(f"Bearer {secret}").key))
+        except UnauthorizedError:
+            found.append(False)
+    return found
+
+
+def _device_and_number(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino
+
+
+@pytest.mark.parametrize("clock", ["fine", "coarse"])
+def test_a_file_written_over_the_one_that_is_served_counts_at_once(
+    clock: str, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the place, the size and, for SQLite, the number of changes of the one before."""
+    if clock == "coarse":  # both are written within a tick of the clock of files
+        monkeypatch.setattr("retrivex.service.keys._version", _device_and_number)
+    made = [keys.create(name) for name in ("one", "two")]
+    secrets = (made[0][1], made[1][1])
+    base = keys.path.read_bytes()
+    contents = []
+    for info, _ in made:
+        keys.path.write_bytes(base)
+        with closing(Keys(keys.path)) as other:
+            other.revoke(info.id)
+        contents.append(keys.path.read_bytes())
+    for content, expected in zip(contents * 2, [[False, True], [True, False]] * 2, strict=True):
+        keys.path.write_bytes(content)
+        assert _good(keys, secrets) == expected
+
+
+def test_a_write_ahead_log_that_is_replaced_counts_at_once(keys: Keys) -> None:
+    made = [keys.create(name) for name in ("one", "two")]
+    secrets = (made[0][1], made[1][1])
+    log = Path(f"{keys.path}-wal")
+    with closing(sqlite3.connect(keys.path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    base = keys.path.read_bytes()
+    logs = []
+    for before, (info, _) in enumerate(made):
+        keys.path.write_bytes(base)
+        with closing(sqlite3.connect(keys.path, isolation_level=None)) as connection:
+            for _ in range(before):  # the second log is the longer one
+                connection.execute("UPDATE keys SET name = name || '.'")
+            connection.execute("UPDATE keys SET revoked = 1 WHERE id = ?", (info.id,))
+            logs.append(log.read_bytes())
+    keys.path.write_bytes(base)
+    for content, expected in zip(logs * 2, [[False, True], [True, False]] * 2, strict=True):
+        log.write_bytes(content)
+        assert _good(keys, secrets) == expected
+
+
+def test_a_mark_that_cannot_be_made_keeps_nobody_out_and_lets_nobody_in(keys: Keys, tmp_path: Path) -> None:
+    worker = Keys(keys.path, tmp_path / "gone" / "mark")
+    _, secret = keys.create("shop")
+    assert worker.authorize(f"Bearer {secret}").key
+    keys.path.unlink()
+    with pytest.raises(KeysError, match="put it back"):
+        worker.authorize(None)
+    worker.close()
 
 
 def test_nobody_gets_in_where_the_file_of_keys_is_gone(keys: Keys, tmp_path: Path) -> None:

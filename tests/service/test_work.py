@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from contextvars import ContextVar
 from typing import Any
 
@@ -30,17 +32,17 @@ class Held:
         assert self.signs.acquire(timeout=600)
         return number
 
-    def start(self, number: int) -> asyncio.Task[int]:
-        return asyncio.create_task(self.work.do(self.job, number))
+    def start(self, number: int, owner: str | None = None) -> asyncio.Task[int]:
+        return asyncio.create_task(self.work.do(self.job, number, owner=owner))
 
-    async def fill(self, count: int) -> list[asyncio.Task[int]]:
-        tasks = [self.start(number) for number in range(count)]
+    async def fill(self, count: int, owner: str | None = None) -> list[asyncio.Task[int]]:
+        tasks = [self.start(number, owner) for number in range(count)]
         while self.work.under_way < count:
             await asyncio.sleep(0)
         return tasks
 
-    async def refuses(self) -> bool:
-        task = self.start(-1)
+    async def refuses(self, owner: str | None = None) -> bool:
+        task = self.start(-1, owner)
         await asyncio.wait([task], timeout=0.05)
         if task.done():
             return isinstance(task.exception(), BusyError)
@@ -166,3 +168,73 @@ def test_keys_take_turns() -> None:
         return ran
 
     assert asyncio.run(run()) == ["one's", "the other's", *["one's"] * 4]
+
+
+def test_a_key_that_fills_the_queue_keeps_no_other_out() -> None:
+    """Its last jobs make room, and while it asks on it is refused alone."""
+
+    async def run() -> tuple[list[Any], list[Any]]:
+        held = Held(queue=8)
+        many = await held.fill(9, "one")
+        others = [held.start(20, "other")]
+        await asyncio.sleep(0)
+        for number in range(21, 24):
+            assert await held.refuses("one")
+            others.append(held.start(number, "other"))
+            await asyncio.sleep(0)
+        held.signs.release(20)
+        return await outcomes(many), await outcomes(others)
+
+    many, others = asyncio.run(run())
+    assert many == [0, 1, 2, *["refused"] * 6]
+    assert others == [20, 21, 22, 23]
+
+
+def test_each_key_has_its_place_in_a_full_queue() -> None:
+    """Of whom most jobs wait gives up one at a time for who has fewer, and nobody for who has as many."""
+
+    async def run() -> list[Any]:
+        held = Held(queue=3)
+        tasks = [*await held.fill(1), held.start(1, "a"), held.start(2, "a"), held.start(3, "b")]
+        await asyncio.sleep(0)
+        tasks.append(held.start(4, "c"))  # in the place of 2
+        await asyncio.sleep(0)
+        assert await held.refuses("d")
+        assert await held.refuses("b")
+        held.signs.release(20)
+        return await outcomes(tasks)
+
+    assert asyncio.run(run()) == [0, 1, "refused", 3, 4]
+
+
+@pytest.mark.parametrize("by", ["time", "caller"])
+def test_nothing_is_kept_of_a_job_that_nobody_waits_for(by: str) -> None:
+    class Body:
+        def read(self) -> None: ...
+
+    async def ask(work: Work) -> weakref.ref[Body]:
+        body = Body()
+        asking = asyncio.create_task(work.do(body.read))
+        if by == "caller":
+            await asyncio.sleep(0.01)
+            asking.cancel()
+        with pytest.raises(BusyError if by == "time" else asyncio.CancelledError):
+            await asking
+        return weakref.ref(body)
+
+    async def run() -> None:
+        held = Held(queue=8, timeout_s=0.05 if by == "time" else 600)
+        running = held.start(0)
+        await asyncio.sleep(0.01)
+        kept = [await ask(held.work) for _ in range(3)]
+        await asyncio.sleep(0)
+        gc.collect()
+        assert [body() for body in kept] == [None] * 3
+        assert held.work.under_way == 1
+        held.signs.release(2)
+        await asyncio.wait([running])
+        while held.work.under_way:
+            await asyncio.sleep(0.001)
+        assert await held.start(7) == 7
+
+    asyncio.run(run())

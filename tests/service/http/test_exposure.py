@@ -86,6 +86,18 @@ def test_from_the_first_key_on_every_request_needs_one(client: Any, keys: Keys) 
     assert client.get("/healthz").status_code == 200
 
 
+def test_nobody_gets_in_where_the_file_of_keys_is_gone_before_the_first_request(make_client: Any, keys: Keys) -> None:
+    """Under another server than that of `retrivex serve`, which leaves no mark for its workers."""
+    _, secret = keys.create("shop")
+    client = make_client(hosts=["localhost"])  # the check of the host looks at no key then
+    away = keys.path.rename(keys.path.with_name("away.db"))
+    for headers in ({}, bearer(secret)):
+        assert client.get("/v1/documents", headers=headers).status_code == 503
+    away.rename(keys.path)
+    assert client.get("/v1/documents").status_code == 401
+    assert client.get("/v1/documents", headers=bearer(secret)).status_code == 200
+
+
 def test_a_key_that_asks_too_often_waits(make_client: Any, keys: Keys) -> None:
     _, secret = keys.create("shop")
     _, other = keys.create("other")
