@@ -16,13 +16,17 @@ _MORE_READ = 4_000
 
 
 def shortened(text: str) -> str:
-    """Return a message without credentials, and where it is longer than `MOST_SAID`, its beginning and its end.
+    """Return a message without secrets, and where it is longer than `MOST_SAID`, its beginning and its end.
 
     Examples
     --------
     >>> shortened("format is " + "f" * 5_000 + ": it must be 'text'")[-69:]
     "ffffffffffffffffffffffffffffffffffffffffffffffffff: it must be 'text'"
     """
+    if len(text) <= MOST_SAID:
+        from retrivex.text.addresses import without_secrets  # noqa: PLC0415 - not needed until something fails
+
+        return without_secrets(text)
     left_out = max(len(text) - 2 * _MOST_READ, 0)
     if left_out:  # both ends in one piece: an address that reaches into both is one still
         text = text[:_MOST_READ] + text[-_MOST_READ:]

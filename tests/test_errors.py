@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from retrivex import RetrievalConfig, SpanComposer
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.errors import (
     MOST_SAID,
     ConfigError,
     LoadError,
     RerankUnavailableError,
     RetrivexError,
+    StoreError,
     describe_cause,
     quoted,
 )
@@ -82,7 +84,24 @@ def test_no_piece_of_a_secret_is_left_where_a_message_is_cut(length: int, before
             f"{describe_cause(RuntimeError(f'{before} {address} failed'))}"
         )
         assert shown_of(token, said) == []
-    assert str(ConfigError(f"https://host/v1?token={token} cannot be reached")) == "https://host/v1 cannot be reached"
+    said = str(ConfigError(f"https://host/v1?token={token} cannot be reached"))
+    assert re.fullmatch(r"https://host/v1(\?token=\*\*\*)? cannot be reached", said)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "https://shop.example/item?id=18", "https://site.example/page#part-2", "https://blog.example/@me/post?id=1",
+        "mid:20260101.abc@mail.example.com", "team:alice@example.com", "s3://bucket/key;v=2", "file:/srv/a?b.md",
+        "file:/home/me/a@b/c.txt", "notes.md?x=1&page=2", "token_budget=5",
+    ],
+)  # fmt: skip
+def test_the_name_of_a_document_is_said_as_it_is(name: str, tmp_path: Path) -> None:
+    assert str(StoreError(f"there is no document {name!r}: add it")) == f"there is no document {name!r}: add it"
+    chunk = Chunk("Bees sleep at night.", ChunkMetadata(name, 0))
+    hits = [SeedHit(chunk, 1.0), SeedHit(Chunk("Ants dig.", ChunkMetadata(name, 0)), 0.5)]
+    made = SpanComposer(tokenizer="estimate").compose(hits, {}, window=0)
+    assert any(repr(name) in warning for warning in made.warnings)
 
 
 ASKED: dict[str, Callable[[Any], object]] = {

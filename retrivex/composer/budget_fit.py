@@ -345,8 +345,10 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int, tries: 
         if tries <= 1 or _best(rest) is None:
             call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
             return empty
-        call.log.warn(f"{name} leaves no room for any of the passage of {run.doc_id!r}: others are shown")
-        return replace(_fit(task, rest, allowance, tries - 1), candidates=candidates)
+        others = _fit(task, rest, allowance, tries - 1)
+        if len(others.layout.spans) > len(task.pinned.spans):
+            call.log.warn(f"{name} leaves no room for any of the passage of {run.doc_id!r}: others are shown")
+        return replace(others, candidates=candidates)
     whole: frozenset[ChunkKey] = frozenset()
     if part == (0, piece.end - piece.start):
         pieces = pieces_of(candidates, task.runs, task.demand.top)

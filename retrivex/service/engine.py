@@ -469,11 +469,9 @@ def _chunks_of(request: Request) -> Iterator[Chunk]:
 
 
 def _shown_texts(made: Composition) -> Iterator[str]:
-    """Yield what a prompt shows of passages, headings that may be above them as well."""
+    """Yield what a prompt shows of passages, the headings above them as well."""
     for span in made.spans:
-        yield from (span.text, span.prefix or "")
-        for chunk in span.chunks:
-            yield from chunk.metadata.heading_path or ()
+        yield from (span.text, span.prefix or "", *(span.chunks[0].metadata.heading_path or ()))
 
 
 def _is_measured(name: str) -> bool:

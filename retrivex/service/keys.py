@@ -198,7 +198,8 @@ class Keys:
                 self._connection = None
             if self._connection is None and found is not None:
                 self._connection = self._connect("ro")
-                self._opened = found
+                opened = self._identity()  # opening may make a log beside the file, which is that of the same file
+                self._opened = opened if opened is not None and opened[:_PARTS] == found[:_PARTS] else found
             if self._connection is not None:
                 # pages are read anew: a file may be written twice within a tick of its clock
                 self._connection.execute("PRAGMA shrink_memory")
@@ -238,7 +239,11 @@ class Keys:
         return connection
 
 
+_PARTS = 5
+
+
 def _version(found: os.stat_result) -> tuple[int, ...]:
+    """Return what tells a file from others, `_PARTS` numbers."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 

@@ -15,6 +15,7 @@ from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
+from retrivex.text.addresses import without_credentials
 from retrivex.timeouts import await_in_time, call_in_time, in_thread, late_error
 from retrivex.tokens.stored import CandidateCounts
 
@@ -314,7 +315,9 @@ class StoreAccess:
 
     def _problem(self, error: Exception, kind: str, what: str) -> str:
         if self.strict:
-            raise error if isinstance(error, StoreError) else StoreError(f"the store failed: {error!r}") from error
+            if isinstance(error, StoreError):
+                raise error
+            raise StoreError(f"the store failed: {without_credentials(repr(error))}") from error
         return f"the {kind} store gave no {what} ({describe_cause(error)})"
 
 

@@ -15,13 +15,14 @@ _SCHEME = r"[a-z](?:[a-z0-9+.-]{0,30}://|[a-z0-9+.-]{1,30}:/(?!/))"
 """As it was given, or as a path says it, which has no two slashes; C:/ is none."""
 
 _PORT = r"\d{1,5}(?:[\s/?#:;,.'\")<>\]]|$)"
-_USER = re.compile(
-    rf"({_SCHEME}|(?<![:\w/])//)(?!\[[0-9a-f:.]+\])"
+_WITH_USER = (
+    r"(?!\[[0-9a-f:.]+\])"
     # a careless hand writes blanks, quotes and line ends into a password; what is like a port ends the address
     rf"(?:[^\s/@]{{0,{_LONGEST}}}|[^\s/@:]{{0,{_LONGEST}}}:(?!{_PORT})(?:(?!://)[^@]){{0,{_LONGEST}}})@"
-    rf"(?:[^\s/@'\"<>]{{0,{_LONGEST}}}@)*",
-    re.IGNORECASE,
+    rf"(?:[^\s/@'\"<>]{{0,{_LONGEST}}}@)*"
 )
+_USER = re.compile(rf"({_SCHEME}|(?<![:\w/])//){_WITH_USER}", re.IGNORECASE)
+_USER_OF_ADDRESS = re.compile(rf"([a-z][a-z0-9+.-]{{0,30}}://){_WITH_USER}", re.IGNORECASE)
 _BARE_USER = re.compile(rf"(?<![\w/:@.%+~-])[\w.%+~-]{{1,{_LONGEST}}}:[^\s@/'\"<>]{{1,{_LONGEST}}}@(?=[\w\[])")
 _ADDRESS = re.compile(
     rf"({_SCHEME})([^\s'\"<>?#]*)([?#](?:=['\"][^'\"\s]+['\"]?|[^\s'\"<>])*(?:\s+[^\s'\"<>=]*=[^\s'\"<>]+)*)?",
@@ -29,6 +30,11 @@ _ADDRESS = re.compile(
 )
 _PASSWORD = re.compile(
     r"\b(password|pass|passwd|pwd|token|api[-_]?key|secret)(\s*=\s*)('[^']*'|[^\s&;,'\"]+)", re.IGNORECASE
+)
+_PARAMETER = re.compile(
+    r"([?&;#][\w.%+-]{0,40}(?:key(?![a-z])|token|secret|passw|pwd|signature|auth|credential|session|jwt)[\w.%+-]{0,40}=)"
+    r"[^\s&;#'\"<>]+",
+    re.IGNORECASE,
 )
 _NEVER = re.compile(r"[\s\x00-\x1f\x7f-\x9f'\"<>]")
 _LEAST = 4  # characters of a secret that is looked for in other words: shorter ones are everywhere
@@ -50,6 +56,23 @@ def without_credentials(words: str) -> str:
         return words
     plain = _ADDRESS.sub(_reduce, _USER.sub(r"\1", words))
     return _PASSWORD.sub(rf"\1\2{HIDDEN}", _BARE_USER.sub(f"{HIDDEN}@", plain))
+
+
+def without_secrets(words: str) -> str:
+    """Return `words` without what is surely secret in them; the rest of addresses stays.
+
+    Names of documents may be addresses that differ in their parameters alone. What others say goes through
+    `without_credentials`.
+
+    Examples
+    --------
+    >>> without_secrets("there is no document 'https://me:secret@host/item?id=18&api_key=secret'")
+    "there is no document 'https://host/item?id=18&api_key=***'"
+    """
+    if not ("@" in words or "=" in words):  # as most words: errors of single hits are many
+        return words
+    plain = _PARAMETER.sub(rf"\1{HIDDEN}", _USER_OF_ADDRESS.sub(r"\1", words))
+    return _PASSWORD.sub(rf"\1\2{HIDDEN}", plain)
 
 
 def _reduce(found: re.Match[str]) -> str:

@@ -390,6 +390,17 @@ def test_a_hit_whose_prefix_is_longer_than_the_budget_does_not_push_out_another(
     assert {hit.doc_id: hit.reason for hit in made.dropped} == {chunk.metadata.doc_id: "budget" for chunk in long}
 
 
+def test_what_leaves_no_room_is_told_once_where_nothing_else_is_shown_either() -> None:
+    pinned = make_chunk("p", 0, "Ants walk home every evening, one behind the other, along the wall.")
+    hits = [SeedHit(make_chunk(f"d{at}", 0, f"Bees of hive {at} fly by day."), 1 - at / 100) for at in range(20)]
+    composer = SpanComposer(tokenizer="estimate")
+    budget = composer.compose([], {}, pinned=[pinned], token_budget=1000).tokens
+    made = composer.compose(hits, {}, pinned=[pinned], token_budget=budget)
+    assert [span.doc_id for span in made.spans] == ["p"]
+    told = [warning for warning in made.warnings if "leaves no room" in warning]
+    assert told == [f"token_budget={budget} leaves no room for any of the best passage: the context holds no hit"]
+
+
 @pytest.mark.parametrize("real", ["d (unplaced)", "d (unplaced) (unplaced)"])
 def test_a_made_up_name_is_not_that_of_a_real_document(real: str) -> None:
     names = ["d (unplaced)", real]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,18 @@ def test_names_have_a_bound_in_links_and_compositions(engine: Engine) -> None:
     ):
         with pytest.raises(LimitError, match=r"a doc_id has 1,\d+ characters"):
             engine.prompt(body)
+
+
+def test_headings_that_a_prompt_does_not_show_do_not_count(tmp_path: Path) -> None:
+    path = ["h" * 60_000]
+    chunks = [
+        {"doc_id": "d", "chunk_id": at, "text": f"Bees sleep in hive {at}.", "heading_path": path} for at in range(30)
+    ]
+    hits = [{"doc_id": "d", "chunk_id": 15, "score": 1.0}]
+    config = {"window": 20, "scoring": "weighted", "run_cost": 0.0, "token_budget": 1000}
+    with closing(make_engine(make_index(tmp_path / "index.db"))) as engine:
+        made = engine.prompt({"question": "Where?", "compose": {"hits": hits, "chunks": chunks, "config": config}})
+    assert "Bees sleep in hive 29." in str(made)
 
 
 def test_passages_repeat_their_chunks_no_more_than_an_answer_may_have(tmp_path: Path) -> None:

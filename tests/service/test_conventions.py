@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,21 @@ def test_what_is_of_the_very_moment_is_neither_before_nor_after(
 ) -> None:
     assert dify(dated, when("at", "before", asked)) == list(before)
     assert dify(dated, when("at", "after", asked)) == list(after)
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "after"),
+    [("2026-01-31", "a", "cde"), ("2026-01-31T11:00:00", "abc", "e"), ("2026-01-31T10:59:59.5Z", "abc", "de")],
+)
+def test_dates_may_be_written_with_a_blank(tmp_path: Path, asked: str, before: str, after: str) -> None:
+    dates = {
+        "a": "2026-01-30 23:00:00", "b": "2026-01-31", "c": "2026-01-31 10:00:00", "d": "2026-01-31 11:00:00Z",
+        "e": "2026-01-31 12:30:00",
+    }  # fmt: skip
+    documents = [Document(name, "Bees live in hives.", metadata={"at": date}) for name, date in dates.items()]
+    with closing(make_engine(make_index(tmp_path / "index.db", *documents))) as engine:
+        assert dify(engine, when("at", "before", asked)) == list(before)
+        assert dify(engine, when("at", "after", asked)) == list(after)
 
 
 @pytest.mark.parametrize("operator", ["before", "after"])

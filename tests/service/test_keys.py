@@ -5,6 +5,7 @@ import sqlite3
 import stat
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
 from retrivex.service.errors import AccessError, KeysError, NotFoundError, UnauthorizedError
 from retrivex.service.keys import Keys
+from retrivex.stores.sqlite.connection import connect
 
 
 @pytest.fixture
@@ -185,3 +187,21 @@ def test_a_document_of_a_key_with_several_scopes_needs_one_named() -> None:
     for asked in (None, "c"):
         with pytest.raises(AccessError):
             access.owner(asked)
+
+
+def test_a_file_with_a_write_ahead_log_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = Keys(tmp_path / "keys.db")
+    _, secret = keys.create("shop", ["acme"])
+    with closing(sqlite3.connect(tmp_path / "keys.db")) as other:
+        other.execute("PRAGMA journal_mode = wal")
+    opened: list[object] = []
+
+    def count(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(args)
+        return connect(*args, **options)
+
+    monkeypatch.setattr("retrivex.service.keys.connect", count)
+    for _ in range(5):
+        assert keys.authorize(f"Bearer {secret}").scopes == {"acme"}
+    assert len(opened) <= 2
+    keys.close()

@@ -146,8 +146,8 @@ def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
 def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
     """Compare a date with Unix seconds, and with dates as text where the field may hold them.
 
-    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00,
-    with or without a Z, as far as whole seconds go.
+    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31, 2026-01-31T11:00:00 or
+    2026-01-31 11:00:00, with or without a Z, as far as whole seconds go.
     """
     sign = _DATES[operator]
     found = _read_date(value)
@@ -156,24 +156,29 @@ def _compare_date(field: str, name: str, operator: str, value: str | int | float
     seconds, date = found
     if field == "timestamp" or date is None:
         return {field: {sign: seconds}}
-    return {"any": [{field: {sign: _write_date(date, operator)}}, {field: {sign: seconds}}]}
+    return {"any": [{field: bounds} for bounds in ({sign: seconds}, *_bounds_of_texts(date, operator))]}
 
 
-def _write_date(date: dt.datetime, operator: str) -> str:
-    """Return the first of all texts for a date, before which are earlier ones; or the last, after which are later ones.
+def _bounds_of_texts(date: dt.datetime, operator: str) -> list[dict[str, str]]:
+    """Return between which texts those of earlier dates lie, or of later ones: a blank comes before a T.
 
     Examples
     --------
-    >>> date = dt.datetime(2026, 1, 31, tzinfo=dt.UTC)
-    >>> _write_date(date, "before"), _write_date(date, "after")
-    ('2026-01-31', '2026-01-31T00:00:00Z')
+    >>> date = dt.datetime(2026, 1, 31, 11, tzinfo=dt.UTC)
+    >>> _bounds_of_texts(date, "after")
+    [{'above': '2026-01-31T11:00:00Z'}, {'above': '2026-01-31 11:00:00Z', 'below': '2026-01-31T'}]
+    >>> _bounds_of_texts(date.replace(hour=0), "before")
+    [{'below': '2026-01-31'}]
     """
     whole = date.replace(microsecond=0, tzinfo=None)
-    if operator == "after":
-        return f"{whole.isoformat()}Z"
-    if date.microsecond and whole < _LAST:
+    if operator == "before" and date.microsecond and whole < _LAST:
         whole += dt.timedelta(seconds=1)  # the whole second is before its parts
-    return whole.isoformat().removesuffix("T00:00:00")
+    day, time = whole.date().isoformat(), whole.time().isoformat()
+    if operator == "after":
+        return [{"above": f"{day}T{time}Z"}, {"above": f"{day} {time}Z", "below": f"{day}T"}]
+    if whole.time() == dt.time():
+        return [{"below": day}]
+    return [{"below": f"{day} {time}"}, {"min": f"{day}T", "below": f"{day}T{time}"}]
 
 
 def _read_date(value: str | int | float) -> tuple[float, dt.datetime | None] | None:
