@@ -116,7 +116,7 @@ class Bounds:
         """Refuse a chunk that comes with a request if it, or a link of it, has a long name, or it carries too much."""
         for chunk in chunks:
             where = chunk.metadata
-            self.check_names((where.doc_id, *(doc_id for doc_id, _ in where.links)))
+            self.check_names(_names_in(chunk))
             carried = _count_carried(chunk)
             if carried > self.carried:
                 raise LimitError(
@@ -147,10 +147,13 @@ class Bounds:
             )
 
     def check_composition_given(self, made: Composition) -> None:
-        """Refuse a composition that comes with a request if a name in it is long, or a chunk carries too much."""
+        """Refuse a composition that comes with a request if a name in it is long, or it repeats too much.
+
+        What its chunks carry is not looked at one by one: a service takes back what it gave, of any index.
+        """
         self.check_names(part.doc_id for parts in (made.spans, made.coverage, made.dropped) for part in parts)
         self.check_names(citation.doc_id for citation in made.citations)
-        self.check_chunks_given(chunk for span in made.spans for chunk in span.chunks)
+        self.check_names(name for span in made.spans for chunk in span.chunks for name in _names_in(chunk))
         self.check_composition(made)
 
     def check_total(self, what: str, texts: Iterable[Any]) -> None:
@@ -194,6 +197,11 @@ class Bounds:
             if name == "tokenizer" and value not in tokenizers:
                 known = ", ".join(known for known in tokenizers if not known.endswith(FILE_SUFFIX))
                 raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {known}")
+
+
+def _names_in(chunk: Chunk) -> tuple[str, ...]:
+    """Return the names of the documents that a chunk is of, and leads to."""
+    return (chunk.metadata.doc_id, *(doc_id for doc_id, _ in chunk.metadata.links))
 
 
 def _count_carried(chunk: Chunk) -> int:

@@ -66,8 +66,8 @@ def test_a_chunk_carries_no_more_than_may_be_wherever_it_comes_from(engine: Engi
             engine.compose(body)
         with pytest.raises(LimitError, match="carries"):
             engine.prompt({"question": "Bees?", "compose": body})
-    with pytest.raises(LimitError, match="carries"):
-        engine.prompt({"question": "Bees?", "composition": made})
+    # what a service gave comes back, whatever its index holds
+    assert engine.prompt({"question": "Bees?", "composition": made})
 
 
 def test_what_a_chunk_of_an_upload_may_carry_comes_back_as_a_request(tmp_path: Path) -> None:
