@@ -24,9 +24,7 @@ def shortened(text: str) -> str:
     "ffffffffffffffffffffffffffffffffffffffffffffffffff: it must be 'text'"
     """
     if len(text) <= MOST_SAID:
-        from retrivex.text.addresses import without_secrets  # noqa: PLC0415 - not needed until something fails
-
-        return without_secrets(text)
+        return _without_credentials(text, has_names=True)
     left_out = max(len(text) - 2 * _MOST_READ, 0)
     if left_out:  # both ends in one piece: an address that reaches into both is one still
         text = text[:_MOST_READ] + text[-_MOST_READ:]
@@ -37,10 +35,10 @@ def shortened(text: str) -> str:
     return f"{text[:half]} ... [{len(text) - 2 * half + left_out:,} characters] ... {text[-half:]}"
 
 
-def _without_credentials(words: str) -> str:
+def _without_credentials(words: str, *, has_names: bool = False) -> str:
     from retrivex.text.addresses import without_credentials  # noqa: PLC0415 - not needed until something fails
 
-    return without_credentials(words)
+    return without_credentials(words, has_names=has_names)
 
 
 class RetrivexError(ValueError):

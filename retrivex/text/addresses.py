@@ -40,10 +40,16 @@ _NEVER = re.compile(r"[\s\x00-\x1f\x7f-\x9f'\"<>]")
 _LEAST = 4  # characters of a secret that is looked for in other words: shorter ones are everywhere
 
 
-def without_credentials(words: str) -> str:
+def without_credentials(words: str, *, has_names: bool = False) -> str:
     """Return `words` with every address in them reduced to scheme, host, port and path, without parameters.
 
     What follows `password=` and the like in connection strings is hidden as well.
+
+    Parameters
+    ----------
+    words : what is said
+    has_names : whether addresses may be names of documents, which differ in their parameters alone: they lose user and
+        password, and the values of parameters such as `api_key`. Not for what others say
 
     Examples
     --------
@@ -51,27 +57,15 @@ def without_credentials(words: str) -> str:
     'http://host:8080/v1 cannot be reached'
     >>> without_credentials("host=db user=me password=secret")
     'host=db user=me password=***'
+    >>> without_credentials("no document 'https://me:secret@host/item?id=18&api_key=secret'", has_names=True)
+    "no document 'https://host/item?id=18&api_key=***'"
     """
     if not ("@" in words or "=" in words or ":/" in words):  # as most words: errors of single hits are many
         return words
-    plain = _ADDRESS.sub(_reduce, _USER.sub(r"\1", words))
-    return _PASSWORD.sub(rf"\1\2{HIDDEN}", _BARE_USER.sub(f"{HIDDEN}@", plain))
-
-
-def without_secrets(words: str) -> str:
-    """Return `words` without what is surely secret in them; the rest of addresses stays.
-
-    Names of documents may be addresses that differ in their parameters alone. What others say goes through
-    `without_credentials`.
-
-    Examples
-    --------
-    >>> without_secrets("there is no document 'https://me:secret@host/item?id=18&api_key=secret'")
-    "there is no document 'https://host/item?id=18&api_key=***'"
-    """
-    if not ("@" in words or "=" in words):  # as most words: errors of single hits are many
-        return words
-    plain = _PARAMETER.sub(rf"\1{HIDDEN}", _USER_OF_ADDRESS.sub(r"\1", words))
+    if has_names:
+        plain = _PARAMETER.sub(rf"\1{HIDDEN}", _USER_OF_ADDRESS.sub(r"\1", words))
+    else:
+        plain = _BARE_USER.sub(f"{HIDDEN}@", _ADDRESS.sub(_reduce, _USER.sub(r"\1", words)))
     return _PASSWORD.sub(rf"\1\2{HIDDEN}", plain)
 
 
