@@ -125,7 +125,7 @@ def test_fewer_hits_than_asked_for_are_told_of_where_others_are_in_the_way(chrom
 
 @pytest.mark.parametrize("space", ["cosine", "ip", "l2"])
 def test_records_that_the_index_does_not_reach_are_found_and_told_of(chroma: ChromaServer, space: str) -> None:
-    # found by CI: with 400 equal vectors of one tenant, those of others were missing in one index of six
+    # found by CI: with 400 equal vectors of one tenant, those of others were missing in some indexes
     sparse = {"hnsw": {"space": space, "max_neighbors": 2, "ef_construction": 2, "ef_search": 1}}
     made = chroma.client.create_collection(f"sparse-{space}", embedding_function=None, configuration=sparse)
     tenants = [("t", n, "theirs", [1.0, n / 8000]) for n in range(400)]
