@@ -79,7 +79,7 @@ class Exclusions:
                 if not (item.exact and item.char_start is not None):
                     self.texts.add(item.text)
                 self.unplaced.update((item.doc_id, chunk_id) for chunk_id in ids_without_place(item))
-                for segment, key, start in _in_chunks(item):
+                for segment, key, start in _places_in_chunks(item):
                     add_range(self._in_chunks.setdefault(key, []), start, start + segment.end - segment.start)
             case Chunk():
                 self._add_chunk(item)
@@ -113,7 +113,7 @@ class Exclusions:
         if not span.exact and span.text in self.texts:
             return []
         by_place = [(segment, self._merged.get(span.doc_id, ()), start) for segment, start in _placed(span)]
-        by_chunk = [(segment, self._in_chunks.get(key, ()), start) for segment, key, start in _in_chunks(span)]
+        by_chunk = [(segment, self._in_chunks.get(key, ()), start) for segment, key, start in _places_in_chunks(span)]
         cuts = [
             (segment.start + max(low - start, 0), segment.start + min(high - start, segment.end - segment.start))
             for segment, shown, start in [*by_place, *by_chunk]
@@ -220,7 +220,7 @@ def _placed(span: Span) -> list[tuple[Segment, int]]:
     return [(segment, segment.char_start) for segment in span.segments if segment.char_start is not None]
 
 
-def _in_chunks(span: Span) -> Iterator[tuple[Segment, tuple[ChunkKey, str | None], int]]:
+def _places_in_chunks(span: Span) -> Iterator[tuple[Segment, tuple[ChunkKey, str | None], int]]:
     """Yield the stretches of a span whose place in the document is not known: of which chunk, and from where in it."""
     if span.exact and span.char_start is not None:
         return

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
@@ -26,6 +27,8 @@ from retrivex.stores.sqlite.connection import check_objects, connect, objects_of
 
 NEEDED_MARK = "_RETRIVEX_KEYS_NEEDED"
 """Variable of the environment that names the file by which the workers of a service know that keys are needed."""
+
+_Version: TypeAlias = tuple[int, ...]
 
 _PREFIX = "rvx"
 _CACHE_KIB = 256
@@ -85,7 +88,7 @@ class Keys:
         self._needed = False
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[object, ...] | None = None  # what tells the files that are open from others
+        self._opened: tuple[_Version, _Version | None] | None = None  # the file that is open, and its log
 
     def close(self) -> None:
         """Close the file."""
@@ -199,23 +202,16 @@ class Keys:
             if self._connection is None and found is not None:
                 self._connection = self._connect("ro")
                 opened = self._identity()  # opening may make a log beside the file, which is that of the same file
-                self._opened = opened if opened is not None and opened[:_PARTS] == found[:_PARTS] else found
+                self._opened = opened if opened is not None and opened[0] == found[0] else found
             if self._connection is not None:
                 # pages are read anew: a file may be written twice within a tick of its clock
                 self._connection.execute("PRAGMA shrink_memory")
             yield self._connection
 
-    def _identity(self) -> tuple[object, ...] | None:
-        """Return what changes when the file is replaced, in place as well, where SQLite goes by a count in it."""
-        try:
-            found = os.stat(self.path)
-        except FileNotFoundError:
-            return None
-        try:
-            log = os.stat(f"{self.path}-wal")
-        except FileNotFoundError:
-            return _version(found)
-        return _version(found) + _version(log)
+    def _identity(self) -> tuple[_Version, _Version | None] | None:
+        """Return what changes when the file or its log is replaced, in place as well; None while there is no file."""
+        found = _version(self.path)
+        return None if found is None else (found, _version(f"{self.path}-wal"))
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
@@ -239,11 +235,12 @@ class Keys:
         return connection
 
 
-_PARTS = 5
-
-
-def _version(found: os.stat_result) -> tuple[int, ...]:
-    """Return what tells a file from others, `_PARTS` numbers."""
+def _version(path: Path | str) -> _Version | None:
+    """Return what tells a file from others, where SQLite goes by a count in it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 

@@ -75,7 +75,10 @@ def _good(keys: Keys, secrets: tuple[str, ...]) -> list[bool]:
     return found
 
 
-def _device_and_number(found: os.stat_result) -> tuple[int, ...]:
+def _device_and_number(path: Path | str) -> tuple[int, ...] | None:
+    if not os.path.exists(path):
+        return None
+    found = os.stat(path)
     return found.st_dev, found.st_ino
 
 

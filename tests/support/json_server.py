@@ -35,16 +35,8 @@ def serving_json(answer: Callable[[str, dict[str, Any], str | None], Answer]) ->
         def log_message(self, *words: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with _running(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 @contextmanager
@@ -55,12 +47,19 @@ def serving_echoes() -> Iterator[str]:
         def handle(self) -> None:
             self.request.sendall(self.request.recv(65_536))
 
-    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with _running(ThreadingTCPServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
+
+
+@contextmanager
+def _running(server: ThreadingTCPServer | ThreadingHTTPServer) -> Iterator[str]:
+    """Yield the address of a server that runs in a thread."""
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
