@@ -40,13 +40,15 @@ class Selected:
     order : positions of the candidates, in the order in which they were taken; what is kept comes first
     kept : how many of them are kept whatever they are worth
     whole : the best hits, which are shown whole
-    stopped : whether there was room for more, which is not expected to hold anything
+    stopped : whether there was room for more, which is expected to hold next to nothing
+    given_up : positions that were taken, and made the text too long
     """
 
     order: tuple[int, ...]
     kept: int
     whole: frozenset[ChunkKey]
     stopped: bool = False
+    given_up: tuple[int, ...] = ()
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -60,7 +62,8 @@ class Selected:
             order = order[:-1]
             if had - tokens_of(candidates.problem, sorted(order)) >= tokens:
                 break
-        return replace(self, order=order) if len(order) < len(self.order) else None
+        gone = self.order[len(order) :]
+        return replace(self, order=order, given_up=(*self.given_up, *gone)) if gone else None
 
 
 def limits_of(call: Call, allowance: int) -> Limits:
@@ -100,10 +103,10 @@ def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: De
         return replace(kept, order=tuple(order))
     order = choose(candidates.problem, limits, kept.order)
     needed, left_out = len(order), 0.0
-    if call.scorer.name == "calibrated":
-        values = candidates.problem.values
-        needed = max(kept.kept, 1, count_needed(values[order], float(values.sum()), call.config.effort))
-        left_out = float(values[order[needed:]].sum() / max(float(values.sum()), 1e-12))
+    if candidates.expected is not None:
+        expected = candidates.expected[order]
+        needed = max(kept.kept, 1, count_needed(expected, call.config.effort))
+        left_out = float(expected[needed:].sum())
     call.log.selection = {"stopped": needed < len(order), "left_out": left_out}
     call.log.mark("select", len(candidates.problem), needed)
     return replace(kept, order=tuple(order[:needed]), stopped=needed < len(order))
@@ -114,5 +117,7 @@ def refill(call: Call, candidates: CandidateSet, selected: Selected, unused: int
     if selected.stopped:
         return selected
     ahead = tokens_of(candidates.problem, selected.chosen)
-    order = choose(candidates.problem, limits_of(call, ahead + unused), selected.chosen)
+    values = candidates.problem.values.copy()
+    values[list(selected.given_up)] = 0.0
+    order = choose(replace(candidates.problem, values=values), limits_of(call, ahead + unused), selected.chosen)
     return replace(selected, order=(*selected.order, *order[len(selected.order) :]))

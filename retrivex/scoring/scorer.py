@@ -215,7 +215,7 @@ class Scorer:
             log_odds = log_odds + moved
         lifted = lift_named(probabilities(log_odds), units, self.question)
         p = lifted.p
-        worth = unit_worth(p, units)
+        worth = unit_worth(p, units.joined, units.torn)
         kind = kind_of_hits(seeds, embedded=bool(similarity))
         worth, hedged = interpolate(worth, table, runs, units, seeds, capacity, self._fallback_weight(kind))
         chances: list[float] = p.tolist()

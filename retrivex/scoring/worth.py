@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.merging.units import Units
-
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 REACHES = (0, 1, 4, 12)
 """Units on each side: the unit alone, its neighbours, a paragraph or two, a section. Other widths, and a mean that is not
@@ -24,24 +23,31 @@ TORN = 0.5
 """What is left of the worth of a sentence that the end of a hit cuts, and whose rest cannot be had."""
 
 
-def unit_worth(p: Floats, units: Units) -> Floats:
+def unit_worth(p: Floats, joined: Flags, torn: Flags | None = None) -> Floats:
     """Return what each unit is worth as a share of the best, shape (n,).
 
     Parameters
     ----------
     p : shape (n,), probabilities
-    units : n of them
+    joined : shape (n,), whether each goes on from the one before it
+    torn : shape (n,), whether each is part of a sentence; None where none is
+
+    Examples
+    --------
+    >>> joined = np.array([False, True, False])
+    >>> unit_worth(np.array([0.8, 0.2, 0.5]), joined).round(2).tolist()
+    [1.0, 0.64, 0.92]
     """
     if not len(p):
         return p
-    worth = np.mean(_means_around(p, units.joined), axis=0)
-    if units.torn is not None:
-        worth = np.where(units.torn, TORN * worth, worth)
+    worth = np.mean(_means_around(p, joined), axis=0)
+    if torn is not None:
+        worth = np.where(torn, TORN * worth, worth)
     best = float(worth.max())
     return worth / best if best > 0 else np.ones(len(p))
 
 
-def _means_around(p: Floats, joined: NDArray[np.bool_]) -> list[Floats]:
+def _means_around(p: Floats, joined: Flags) -> list[Floats]:
     """Return, for each of `REACHES`, the mean over each unit and those so many places away in its run."""
     sums = np.concatenate(([0.0], p.cumsum()))
     starts = np.flatnonzero(~joined)

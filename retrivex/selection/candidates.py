@@ -16,6 +16,7 @@ from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
+from retrivex.scoring.effort import expected_shares
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Problem
@@ -60,6 +61,7 @@ class CandidateSet:
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
     near : of those, the similarity of chunks that are almost the same
+    expected : shape (n,), share of the evidence that is expected in each piece; None where it is not known
     """
 
     pieces: Sequence[Piece | Unit]
@@ -69,6 +71,7 @@ class CandidateSet:
     probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
+    expected: Floats | None = None
 
     @cached_property
     def worth(self) -> Floats:
@@ -250,14 +253,16 @@ def build_candidates(
         _documents(runs, cut.pieces),
         config.span_cost(scores.scorer) * float(costs.mean() if len(costs) else 0.0),
     )
+    probabilities = _probabilities(scores, cut)
     made = CandidateSet(
         cut.pieces,
         problem,
         cut.excluded,
         repeated,
-        _probabilities(scores, cut),
+        probabilities,
         cut.unit_of,
         found.similarity,
+        _expected(scores, probabilities),
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -297,6 +302,13 @@ def _probabilities(scores: Scores, cut: _Cut) -> list[float] | None:
     if cut.unit_of is not None:
         return _of_units(scores.probabilities, cut.unit_of)
     return [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in cut.pieces]
+
+
+def _expected(scores: Scores, probabilities: Sequence[float] | None) -> Floats | None:
+    """Share of the evidence that is expected in each piece; None where nearness counts in place of probabilities."""
+    if scores.model is None or probabilities is None or (scores.hedged is not None and scores.hedged.any()):
+        return None
+    return expected_shares(np.array(probabilities), scores.model.sharpness)
 
 
 def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
@@ -396,7 +408,8 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
         problem.span_price,
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return replace(made, pieces=pieces, problem=whole, probabilities=probabilities, unit_of=None)
+    expected = None if made.expected is None else np.add.reduceat(made.expected, starts)
+    return replace(made, pieces=pieces, problem=whole, probabilities=probabilities, unit_of=None, expected=expected)
 
 
 class Pick(NamedTuple):

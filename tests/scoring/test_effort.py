@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from support.strategies import compose, make_chunk, make_store
 
 from retrivex import Composition, SeedHit
-from retrivex.scoring.effort import EARNED_SHARE, expected_shares, find_floor
+from retrivex.scoring.effort import SPARED, count_needed, expected_shares
 
 P = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 ANSWER = "Report a lost laptop to the help desk within a day, and block its disk on the device page. "
@@ -23,14 +23,16 @@ ESSAY = [
 ]
 
 
-def asked(question: str | None = "What do I do when my laptop is lost?", **options: Any) -> Composition:
+def asked(
+    question: str | None = "What do I do when my laptop is lost?", budget: int = 600, **options: Any
+) -> Composition:
     store = make_store(
         *[make_chunk("handbook", at, text, at * 200) for at, text in enumerate(HANDBOOK)],
         *[make_chunk("essay", at, text, at * 400) for at, text in enumerate(ESSAY)],
     )
     scores = {key: 9.0 if key == ("handbook", 1) else 2.0 for key in store}
     hits = sorted((SeedHit(store[key], score) for key, score in scores.items()), key=lambda hit: -hit.similarity_score)
-    return compose(hits, store, query=question, window=0, token_budget=600, **options)
+    return compose(hits, store, query=question, window=0, token_budget=budget, **options)
 
 
 def test_the_default_stops_where_the_rest_has_nothing_to_do_with_the_question() -> None:
@@ -44,7 +46,7 @@ def test_the_default_stops_where_the_rest_has_nothing_to_do_with_the_question() 
 
 @pytest.mark.parametrize("options", [{"question": None}, {"scoring": "weighted"}], ids=["no question", "weighted"])
 def test_effort_is_for_the_calibrated_scorer(options: dict[str, Any]) -> None:
-    texts = {asked(**options, effort=effort).text for effort in EARNED_SHARE}
+    texts = {asked(**options, effort=effort).text for effort in SPARED}
     assert len(texts) == 1
 
 
@@ -81,13 +83,18 @@ def test_expected_shares_sum_to_one_and_follow_the_probabilities(p: Any, sharpne
     assert (np.diff(shares[order]) >= -1e-12).all()
 
 
-@given(P, st.floats(0.2, 5), st.integers(1, 400))
-def test_more_effort_has_a_lower_floor(p: Any, sharpness: float, tokens: int) -> None:
-    shares, sizes = expected_shares(p, sharpness), np.full(len(p), tokens)
-    lean, standard, full = (find_floor(shares, sizes, sharpness, effort) for effort in EARNED_SHARE)
-    assert 0.0 == full < standard <= lean < 1.0
+@given(P)
+def test_what_is_left_out_is_the_end_and_holds_less_than_the_effort_s_share(p: Any) -> None:
+    expected = expected_shares(p, 1.5)
+    counts = {effort: count_needed(expected, effort) for effort in SPARED}
+    assert counts["full"] == len(expected)
+    assert counts["lean"] <= counts["standard"] <= counts["full"]
+    for effort, count in counts.items():
+        assert expected[count:].sum() < SPARED[effort] or count == len(expected)
+        assert not count or expected[count - 1 :].sum() >= SPARED[effort] - 1e-12
 
 
-def test_without_candidates_there_is_no_floor() -> None:
-    nothing = np.zeros(0)
-    assert find_floor(expected_shares(nothing, 1.0), np.zeros(0, dtype=np.int64), 1.0, "lean") == 0.0
+def test_a_larger_budget_is_used() -> None:
+    """What is left out is what the budget would have been filled with, and not what a fixed size has no room for."""
+    tokens = [asked(budget=budget).tokens for budget in (50, 100, 200)]
+    assert tokens[0] < tokens[1] <= tokens[2]

@@ -97,15 +97,23 @@ windows = st.builds(
 
 @st.composite
 def candidate_rows(draw: st.DrawFn, max_size: int = 10) -> Problem:
-    """What the selection picks from: free ones, worthless ones, harmful ones and ties among them."""
+    """What the selection picks from: free ones, worthless ones and ties among them, of up to three documents."""
     size = draw(st.integers(0, max_size))
 
     def row(elements: st.SearchStrategy[Any]) -> list[Any]:
         return draw(st.lists(elements, min_size=size, max_size=size))
 
-    joined = row(st.booleans())
-    gains = row(st.one_of(st.sampled_from([-1.0, -0.25, 0.0, 0.5, 1.0]), st.floats(-1, 3)))
-    return Problem(row(st.integers(0, 9)), row(st.integers(0, 4)), gains, [False, *joined[1:]][:size])
+    joined = np.array([False, *row(st.booleans())[1:]][:size], dtype=np.bool_)
+    values = row(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1)))
+    steps = row(st.booleans())
+    return Problem(
+        np.array(row(st.integers(0, 9)), dtype=np.int64),
+        np.array(row(st.integers(0, 4)), dtype=np.int64),
+        np.array(values, dtype=np.float64),
+        joined,
+        np.cumsum(~joined & np.array(steps, dtype=np.bool_), dtype=np.int64),
+        draw(st.sampled_from([0.0, 0.0, 2.0])),
+    )
 
 
 # ---- worlds

@@ -64,7 +64,9 @@ class Choices:
         values = np.where(problem.values > config.min_value, problem.values, 0.0)
         limits = Limits(config.token_budget, config.max_spans, config.max_tokens_per_document)
         order = choose(replace(problem, values=values, span_price=price), limits)
-        return order[: max(1, count_needed(values[order], float(values.sum()), config.effort))]
+        if self.candidates.expected is None:
+            return order
+        return order[: max(1, count_needed(self.candidates.expected[order], config.effort))]
 
 
 def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float:
