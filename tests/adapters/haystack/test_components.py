@@ -256,6 +256,14 @@ def test_without_a_place_nothing_is_asked_for() -> None:
     ]
 
 
+@pytest.mark.parametrize("meta", [{}, {"source_id": "kettle.md"}, {"source_id": "kettle.md", "split_id": 3}])
+def test_a_hit_that_ends_inside_a_sentence_comes_back_whole(meta: dict[str, Any]) -> None:
+    hit = Document(content="The warranty covers parts and labour. It lasts five years from", meta=meta)
+    question, config = "How long does the warranty last?", RetrievalConfig(token_budget=200)
+    assert contents(RetriVexRetriever(Found([hit]), config).run(question)) == [hit.content]
+    assert contents(RetriVexRanker(config).run(question, [hit])) == [hit.content]
+
+
 def test_documents_without_a_source_are_one_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     log_once.cache_clear()
     pieces = [Document(content=text) for text in ("Bees sleep at night.", "They wake at dawn.", "Then they fly.")]

@@ -415,6 +415,13 @@ def _bare(nodes: list[BaseNode]) -> list[TextNode]:
     return [TextNode(text=node.get_content(MetadataMode.NONE)) for node in nodes]
 
 
+@pytest.mark.parametrize("metadata", [{}, {"source": "kettle.md"}, {"source": "kettle.md", "chunk_id": 3}])
+def test_a_hit_that_ends_inside_a_sentence_comes_back_whole(metadata: dict[str, Any]) -> None:
+    node = TextNode(text="The warranty covers parts and labour. It lasts five years from", metadata=metadata)
+    retriever = RetriVexRetriever(Fixed([(node, 0.9)]), RetrievalConfig(token_budget=200))
+    assert [hit.node.text for hit in retriever.retrieve("How long does the warranty last?")] == [node.text]
+
+
 def test_nodes_without_a_document_are_one_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     log_once.cache_clear()
     nodes = [TextNode(text=text) for text in ("Bees sleep at night.", "They wake at dawn.", "Then they fly.")]
