@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import operator
 from collections import Counter
@@ -20,9 +19,13 @@ from retrivex.stores.memory import index_chunks
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
 
 from .fields import FieldMap, without_path
+from .logs import log_once
 
 ID_KEY = "retrivex_id"
 """Under which a chunk made here keeps the id of the Document or node it was made of."""
+
+UNNAMED = "unnamed document"
+"""The document of pieces none of which names one, such as those of LangChain's `MarkdownHeaderTextSplitter`."""
 
 _PRIVATE = frozenset({"_node_content", "_node_type"})
 """What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it, nor
@@ -44,8 +47,6 @@ _MISPLACED_SHARE_OF_ALL = 0.03
 """The same over all documents, if fewer joints overlap: splitters that keep paragraphs whole repeat little."""
 
 _MOST_LOOKED_AT = 2000
-
-logger = logging.getLogger("retrivex.adapters")
 
 T = TypeVar("T")
 
@@ -259,7 +260,7 @@ class NumberedChunks(Mapping[ChunkKey, Chunk]):
         by_id = self._by_id.get(passage.id) if passage.id is not None else None
         if by_id is not None and by_id.text == passage.text:
             return by_id
-        alike = self._by_text.get((passage.doc_id or "", passage.text), [])
+        alike = self._by_text.get((passage.doc_id or UNNAMED, passage.text), [])
         return max(alike, key=lambda chunk: _count_agreement(chunk, passage), default=None)
 
 
@@ -275,28 +276,24 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
     Offsets of a document are used where no two pieces have the same, and overlapping pieces the same text; where they
     start again (at every page, say) they are no offsets in the whole document, and the pieces are joined by their text,
     in the order given. Where their overlaps show that this is not the order of the text, only pieces that overlap are
-    neighbours, and `warnings` says so; it also names documents whose pieces stand between those of others.
+    neighbours, and `warnings` says so; it also names documents whose pieces stand between those of others. Where no
+    piece names a document, all of them are one document, `UNNAMED`, which is warned of, too.
 
     Raises
     ------
     ChunkError
-        If a piece names no document, or only some of a document's pieces have a number.
+        If only some pieces name a document, or one names it by what is no name, or only some of a document's pieces
+        have a number.
     StoreError
         If two pieces of a document have the same number and different texts.
     """
+    named, warnings = _name(list(passages))
+    given = {None, *(passage.id for passage in named)}
     by_document: dict[str, list[Passage]] = {}
-    given: set[str | None] = {None}
     mixed: dict[str, None] = {}  # documents whose pieces stand between those of others, in order
     last = None
-    for passage in passages:
-        given.add(passage.id)
-        if passage.doc_id is None:
-            problem = misnamed(passage) or f"its metadata have nothing under {', '.join(passage.fields.doc_id)}"
-            raise ChunkError(
-                f"{passage.text[:40]!r} names no document: {problem}; "
-                "write a name there, or say where it is with fields=FieldMap(doc_id=...)"
-            )
-        if passage.text:
+    for passage in named:
+        if passage.text and passage.doc_id is not None:
             if passage.doc_id in by_document and passage.doc_id != last:
                 mixed[passage.doc_id] = None
             by_document.setdefault(passage.doc_id, []).append(passage)
@@ -313,7 +310,28 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
         if not ordered:
             unordered.append(doc_id)
     doubtful = [doc_id for doc_id in mixed if doc_id in as_given and doc_id not in unordered]
-    return NumberedChunks(chunks, row_ends, _warn_of_order(unordered, doubtful, len(by_document)))
+    warnings += _warn_of_order(unordered, doubtful, len(by_document))
+    for warning in warnings:
+        log_once(warning)
+    return NumberedChunks(chunks, row_ends, warnings)
+
+
+def _name(passages: list[Passage]) -> tuple[list[Passage], list[str]]:
+    """Return pieces that all name a document, and what there is to warn of: where none does, they are one document."""
+    nameless = [passage for passage in passages if passage.doc_id is None]
+    if not nameless:
+        return passages, []
+    wrong = next(filter(misnamed, nameless), nameless[0])
+    names, problem = ", ".join(wrong.fields.doc_id), misnamed(wrong)
+    way_out = "write a name there, or say where it is with fields=FieldMap(doc_id=...)"
+    if problem is None and len(nameless) == len(passages):
+        warning = (
+            f"none of {len(passages)} pieces names its document, under {names}: all are taken for pieces of one "
+            f"document, in the order given; {way_out}"
+        )
+        return [replace(passage, doc_id=UNNAMED) for passage in passages], [warning]
+    problem = problem or f"its metadata have nothing under {names}, as those of other pieces have"
+    raise ChunkError(f"{wrong.text[:40]!r} names no document: {problem}; {way_out}")
 
 
 def _warn_of_order(unordered: Sequence[str], doubtful: Sequence[str], documents: int) -> list[str]:
@@ -329,8 +347,6 @@ def _warn_of_order(unordered: Sequence[str], doubtful: Sequence[str], documents:
             f"pieces of {len(doubtful)} of {documents} documents, first {doubtful[0]!r}, stand between those of others "
             f"and have no numbers: they are joined as given, which may not be the text's order; {way_out}"
         )
-    for warning in warnings:
-        logger.warning("%s", warning)
     return warnings
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache
 from typing import Any
 
 from retrivex.composition.composition import Composition
@@ -17,12 +15,10 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
 
-from .documents import ID_KEY
+from .documents import ID_KEY, UNNAMED
 from .fields import FieldMap
 from .hits import Placed
-
-logger = logging.getLogger("retrivex.adapters")
-"""Frameworks have no place for warnings: they go here, the same one once, and into the first result's metadata."""
+from .logs import log_once
 
 
 def no_store(argument: str) -> str:
@@ -56,16 +52,10 @@ def with_warnings(made: Composition, warnings: Sequence[str]) -> Composition:
     return replace(made, warnings=tuple(dict.fromkeys(warnings)))
 
 
-@lru_cache(maxsize=1024)
-def log_once(warning: str) -> None:
-    """Log a warning that was not logged lately."""
-    logger.warning("%s", warning)
-
-
 def span_id(span: Span, placed: Placed) -> str:
     """Return a UUID that is the same whenever the same passage of the same document is returned."""
     made_up = span.doc_id in placed.real_names
-    doc_id = placed.real_names[span.doc_id] if made_up else span.doc_id
+    doc_id = placed.real_names.get(span.doc_id, span.doc_id)
     position = [span.char_start, span.char_end, None if made_up else list(span.chunk_ids)]
     return str(uuid.uuid5(_NAMESPACE, json.dumps([doc_id, *position, span.text])))
 
@@ -82,12 +72,13 @@ def span_metadata(span: Span, placed: Placed, names: FieldMap) -> dict[str, Any]
         `score_kind` of these scores.
     """
     made_up = span.doc_id in placed.real_names
+    doc_id = placed.real_names.get(span.doc_id, span.doc_id)
     # a place of another tenant may have the same name: its hits are not logged
     places = {(chunk.key, chunk.metadata.scope) for chunk in span.chunks}
     chunks = [chunk.metadata for chunk in span.chunks]
     pages = list(dict.fromkeys(chunk.page for chunk in chunks if chunk.page is not None))
     known: dict[str, Any] = {
-        "doc_id": placed.real_names[span.doc_id] if made_up else span.doc_id,
+        "doc_id": None if doc_id == UNNAMED else doc_id,
         "chunk_ids": None if made_up else list(span.chunk_ids),
         "source_ids": [id for chunk in span.chunks if (id := _id(chunk, placed)) is not None] or None,
         "char_start": span.char_start,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -22,9 +21,8 @@ from retrivex.tokens.stored import StoredCount
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
 from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
+from .logs import logger
 from .retries import RetryingCollection
-
-logger = logging.getLogger("retrivex.adapters")
 
 Embed: TypeAlias = Callable[[str], ArrayLike]
 """Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""

@@ -43,7 +43,7 @@ def chunk_store_from_documents(documents: Iterable[Document], fields: FieldMap |
     Raises
     ------
     ChunkError
-        If a piece names no source, or only some pieces of a source have a number.
+        If only some pieces name a source, or only some pieces of a source have a number.
     StoreError
         If two pieces of a source have the same number and different texts.
     """

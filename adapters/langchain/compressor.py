@@ -9,7 +9,8 @@ from pydantic import Field
 
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.results import PLAIN_TEXT, logger
+from retrivex.adapters.base.logs import logger
+from retrivex.adapters.base.results import PLAIN_TEXT
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import install_hint

@@ -8,7 +8,7 @@ from typing import Any
 
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.results import log_once
+from retrivex.adapters.base.logs import log_once
 from retrivex.errors import install_hint
 from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult

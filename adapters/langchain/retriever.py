@@ -10,7 +10,8 @@ from pydantic import Field, SkipValidation, field_validator
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.base.hits import Direction, Placed, check_retriever, hits_to_ask, place
-from retrivex.adapters.base.results import PLAIN_TEXT, logger, with_warnings
+from retrivex.adapters.base.logs import logger
+from retrivex.adapters.base.results import PLAIN_TEXT, with_warnings
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import install_hint

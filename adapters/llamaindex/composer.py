@@ -9,7 +9,8 @@ from typing import Any
 from retrivex.adapters.base.documents import Passage
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, logger, no_store, with_warnings
+from retrivex.adapters.base.logs import logger
+from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.errors import StoreError, install_hint

@@ -39,7 +39,7 @@ def chunk_store_from_nodes(nodes: Iterable[BaseNode], fields: FieldMap | None = 
     Raises
     ------
     ChunkError
-        If a node names no document, or only some nodes of a document have a number.
+        If only some nodes name a document, or only some nodes of a document have a number.
     StoreError
         If two nodes of a document have the same number and different texts.
     """

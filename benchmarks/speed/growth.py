@@ -33,7 +33,10 @@ from benchmarks.speed.latency import machine
 from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, SeedHit, SpanComposer, deduplicate
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
 from retrivex.encoders.encoder import HashingEncoder
+from retrivex.errors import ConfigError
 from retrivex.expansion.guards import shape_goes_on
+from retrivex.model.run import overlap_length
+from retrivex.ordering import question_type
 from retrivex.text.leads import lead_at, leads_of
 from retrivex.text.sentences import sentence_ranges
 from retrivex.text.structure import edges_of, fence_at_start, line_ranges, structure_of
@@ -67,6 +70,9 @@ UNITS = {
     "numbers": "1234.5 ",
     "Chinese": "蜜蜂在夜里睡觉",
     "Chinese sentences": "蜜蜂在夜里睡觉。",
+    "Chinese quotations": "他说：“蜜蜂睡觉吧！好不好？”",
+    "questions": "how do I choose between ",
+    "dates": "in March 3rd of ",
     "Thai": "ผึ้งนอนหลับตอนกลางคืน",
     "combining marks": "\u0301",
     "letters with marks": "e\u0301\u0323",
@@ -136,6 +142,7 @@ UNITS = {
     "equals signs": "=",
     "rules": "---\n",
     "tables with words": "bees | wax\n",
+    "Markdown": "**Bees.** They need `wax`. And\nAnna:\n\n- one\n- two\n\n| a |\n|---|\n| b |\n\n",
     "tab rows": "bees\twax\n",
     "JSON": '{"a": [1, 2]}, ',
     "base64": "QmVlcyBzbGVlcCBhdCBuaWdodA",
@@ -177,6 +184,16 @@ def read_leads(text: str) -> object:
 def look_for_shapes(text: str) -> object:
     """Ask whether shapes go on behind a text, and in it."""
     return [shape_goes_on(text, text, policy) for policy in ("table", "list", "code", "steps")]
+
+
+def look_for_overlap(text: str) -> object:
+    """Look for the end of a text at the beginning of another."""
+    return overlap_length(f"{text}x", f"{text}y")
+
+
+def refuse(text: str) -> object:
+    """Make the message of an error that quotes a text."""
+    return str(ConfigError(f"https://x?{text}"))
 
 
 def compose(text: str, *, offsets: bool, chunk: int, **options: object) -> object:
@@ -226,6 +243,9 @@ STEPS: dict[str, Callable[[str], object]] = {
     "structure": read_structure,
     "lead-ins": read_leads,
     "shapes": look_for_shapes,
+    "overlaps": look_for_overlap,
+    "types of questions": question_type,
+    "errors": refuse,
     **{f"chunker {name}": step_of_chunker(name) for name in CHUNKER_NAMES if name != "auto"},
     "chunker adaptive, plain": cut_plain,
     "compose one chunk": compose_one,

@@ -4,7 +4,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.processor_time import growth
 
 from retrivex.chunking import TokenChunker
 from retrivex.model.document import Document
@@ -68,11 +67,6 @@ def test_text_without_a_sentence_is_counted_in_proportion_to_its_length(unit: st
     text = "x" + unit * 10_000
     TokenChunker(50, tokenizer=count).chunk(Document("d", text))
     assert counted < 60 * len(text)
-
-
-def test_time_grows_with_length_not_with_its_square() -> None:
-    chunker = TokenChunker(50, tokenizer=lambda part: len(part) // 3 + 1)
-    assert growth(lambda length: chunker.chunk(Document("d", "字" * length)), 12_500) < 10  # 16 with the bare splitter
 
 
 def test_chunks_are_as_full_at_the_edge_of_a_window_as_elsewhere() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.processor_time import growth
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, shown_ids
 
 from retrivex import Chunk, RetrievalConfig
@@ -130,9 +129,3 @@ def test_each_guard_has_a_reason_a_letter_and_options_of_its_own() -> None:
     assert [guard.reason for guard in guards_of(RetrievalConfig())] == ["heading"]
     assert guards_of(RetrievalConfig(stop_on_heading_change=False)) == ()
     assert [guard.reason for guard in guards_of(RetrievalConfig(continuity_floor=0.0))] == ["continuity", "heading"]
-
-
-@pytest.mark.parametrize("line", ["\n", "\r\n", " \n", "\t", "| |", "; "])
-@pytest.mark.parametrize("policy", ["table", "list", "code", "steps"])
-def test_time_to_see_a_shape_grows_with_the_length(line: str, policy: Any) -> None:
-    assert growth(lambda lines: shape_goes_on(line * lines, line * lines, policy), 1_500) < 10

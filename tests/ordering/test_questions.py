@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.processor_time import growth
 
 from retrivex.errors import OrderingError
 from retrivex.ordering import question_type
@@ -220,21 +219,6 @@ def test_questions_that_words_alone_would_mislead_about(question: str, expected:
 )
 def test_questions_in_english_and_chinese_of_both_scripts(question: str, expected: str) -> None:
     assert question_type(question) == expected
-
-
-@pytest.mark.parametrize(
-    "phrase",
-    [
-        "how to say ",
-        "how do i choose between ",
-        "how can i spell ",
-        "是 more than ",
-        "in march 3rd of ",
-        "二 〇 年 的 ",
-    ],
-)
-def test_time_grows_with_the_length_of_a_question(phrase: str) -> None:
-    assert growth(lambda times: question_type(phrase * times), 5_000) < 10
 
 
 def test_cues_with_a_gap() -> None:

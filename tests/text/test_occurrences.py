@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrivex.text import occurrences
 from retrivex.text.occurrences import FEW, TextIndex, suffix_order
 
 letters = st.text(st.sampled_from("aab\0\x01é蜂\ud83d\U0010ffff"), max_size=30)
@@ -51,3 +53,14 @@ def test_texts_of_every_character_there_is_are_told_apart() -> None:
     assert [*index.places("BCD")] == [(0, ord("B"))]
     assert [*index.places("sleep")] == [(1, 5)]
     assert [index.holds(part) for part in ("\0\x01", "sleep", "\U0010ffffBees")] == [True, True, False]
+
+
+@pytest.mark.parametrize("searches", [1, FEW, 10 * FEW])
+def test_a_text_is_sorted_once_where_many_parts_are_looked_for(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few were announced: nobody knows beforehand how many there will be."""
+    text = "Bees sleep in the hive."
+    sort = Mock(return_value=suffix_order(text, 9))
+    monkeypatch.setattr(occurrences, "suffix_order", sort)
+    index = TextIndex([text], 1, 9)
+    assert all(index.holds("the hive") for _ in range(searches))
+    assert sort.call_count == (searches > FEW)

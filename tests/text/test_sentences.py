@@ -3,7 +3,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.processor_time import growth
 
 from retrivex.chunking import sentence_ranges
 from retrivex.text.sentences import MAX_CLUSTER, cut_places
@@ -66,11 +65,6 @@ def test_words_are_not_cut_where_a_text_has_no_sentences() -> None:
         "unpunctuated",
         "words",
     }
-
-
-def test_time_grows_with_length_not_with_its_square() -> None:
-    unit = "今天天气很好。他说：“我们去公园吧！好不好？”然后我们走了。"
-    assert growth(lambda units: sentence_ranges(unit * units), 1_000) < 10  # 16 with the bare segmenter
 
 
 def test_no_text_has_no_sentences() -> None:

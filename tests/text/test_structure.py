@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.known_documents import make_document
-from support.processor_time import growth
 from support.strategies import texts
 
 from retrivex.text.structure import WHOLE, Begin, End, edges_of, fence_at_start, line_ranges, structure_of
@@ -100,14 +99,3 @@ def test_a_fence_may_have_begun_before() -> None:
 def test_how_texts_begin_and_end(text: str, begin: Begin, end: End) -> None:
     edges = edges_of(text, structure_of(text))
     assert (edges.begin, edges.end) == (begin, end)
-
-
-@pytest.mark.parametrize(
-    ("unit", "units"),
-    [
-        ("**Bees.** They sleep in `hives`. And\nAnna came:\n\n- one\n- two\n\n| a |\n|---|\n| b |\n\n", 300),
-        ("- ", 40_000),
-    ],
-)
-def test_time_grows_with_the_length(unit: str, units: int) -> None:
-    assert growth(lambda count: structure_of(unit * count), units) < 10

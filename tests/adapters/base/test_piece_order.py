@@ -3,11 +3,13 @@
 import random
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.adapters.base.documents import Passage, number_passages
+from retrivex.adapters.base.documents import UNNAMED, Passage, number_passages
 from retrivex.adapters.base.fields import FieldMap
+from retrivex.errors import ChunkError
 
 DOCUMENTS = 20
 PIECES = 12
@@ -31,6 +33,24 @@ def test_pieces_in_order_are_neighbours() -> None:
     store = number_passages(pieces)
     assert store.warnings == ()
     assert [chunk.text for chunk in store.values()] == [piece.text for piece in pieces]
+
+
+def test_pieces_none_of_which_names_a_document_are_one() -> None:
+    pieces = [Passage(text, {}, FieldMap()) for text in ("Bees sleep.", "", "Owls hunt.")]
+    store = number_passages(pieces)
+    assert [(number, chunk.text) for (_, number), chunk in store.items()] == [(0, "Bees sleep."), (1, "Owls hunt.")]
+    assert [warning[:42] for warning in store.warnings] == ["none of 3 pieces names its document, under"]
+    assert store.locate(pieces[2]) == store[UNNAMED, 1]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "problem"), [({}, "its metadata have nothing under doc_id,"), ({"source": ""}, "source is empty")]
+)
+def test_pieces_some_of_which_name_a_document_are_refused(metadata: dict[str, str], problem: str) -> None:
+    """Whose the others are, nobody knows; a name that is none is a mistake, also where it stands alone."""
+    others = [Passage("Bees sleep.", {}, FieldMap(), doc_id=None if metadata else "bees")]
+    with pytest.raises(ChunkError, match=f"^'Owls hunt.' names no document: {problem}"):
+        number_passages([*others, Passage("Owls hunt.", metadata, FieldMap())])
 
 
 @given(st.integers(0, 1000))

@@ -30,6 +30,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from support.haystack_world import BEES, CONFIG, QUESTION, TEXT, Blocking, Counted, Found, contents, cut, filled, split
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
+from retrivex.adapters.base.logs import log_once
 from retrivex.adapters.haystack import (
     RetriVexRanker,
     RetriVexRetriever,
@@ -253,6 +254,26 @@ def test_without_a_place_nothing_is_asked_for() -> None:
         "1 of 2 hits stay as they are: they have no chunk number",
         "1 of 2 hits stay as they are: they have no document",
     ]
+
+
+@pytest.mark.parametrize("meta", [{}, {"source_id": "kettle.md"}, {"source_id": "kettle.md", "split_id": 3}])
+def test_a_hit_that_ends_inside_a_sentence_comes_back_whole(meta: dict[str, Any]) -> None:
+    hit = Document(content="The warranty covers parts and labour. It lasts five years from", meta=meta)
+    question, config = "How long does the warranty last?", RetrievalConfig(token_budget=200)
+    assert contents(RetriVexRetriever(Found([hit]), config).run(question)) == [hit.content]
+    assert contents(RetriVexRanker(config).run(question, [hit])) == [hit.content]
+
+
+def test_documents_without_a_source_are_one_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    log_once.cache_clear()
+    pieces = [Document(content=text) for text in ("Bees sleep at night.", "They wake at dawn.", "Then they fly.")]
+    retriever = RetriVexRetriever(Found(pieces[1:2]), CONFIG, chunk_store=chunk_store_from_documents(pieces))
+    made = retriever.run("When do they wake?")
+    assert contents(made) == ["Bees sleep at night. They wake at dawn. Then they fly."]
+    assert "doc_id" not in made["documents"][0].meta
+    (warning,) = made["warnings"]
+    assert warning.startswith("none of 3 pieces names its document, under source_id, ")
+    assert caplog.messages == [warning]
 
 
 def test_names_that_are_neither_text_nor_numbers_are_told_of() -> None:

@@ -68,6 +68,12 @@ def test_a_compression_retriever_returns_whole_passages() -> None:
     assert texts_of(asyncio.run(retriever.ainvoke("queen"))) == expected
 
 
+def test_a_document_that_ends_inside_a_sentence_comes_back_whole() -> None:
+    text = "The warranty covers parts and labour. It lasts five years from"
+    made = RetriVexCompressor().compress_documents([Document(text)], "How long does the warranty last?")
+    assert [document.page_content for document in made] == [text]
+
+
 def test_it_gives_what_the_retriever_gives() -> None:
     compressed = RetriVexCompressor(CONFIG, chunk_store=BEES).compress_documents(BEES[1:3], "queen")
     assert compressed == RetriVexRetriever(Fixed(documents=BEES[1:3]), CONFIG, chunk_store=BEES).invoke("queen")

@@ -14,8 +14,9 @@ pytest.importorskip("langchain_core")
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
-from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Fixed, cut
+from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, SMALL, Bags, Fixed, cut
 
+from retrivex.adapters.base.logs import log_once
 from retrivex.adapters.langchain import FieldMap, RetriVexRetriever, chunk_store_from_documents
 from retrivex.errors import ChunkError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
@@ -104,6 +105,43 @@ def test_headings_of_the_markdown_splitter_guard() -> None:
     assert made[0].metadata["heading_path"] == ["Bees"]
 
 
+GUIDE = """# Kettle
+
+## Warranty
+
+The warranty covers parts and labour. It lasts five years from the day of sale.
+
+## Care
+
+Descale it every month.
+
+Rinse it twice, and boil it once with clear water."""
+
+
+def test_pieces_of_a_splitter_that_keeps_no_source_are_one_document_with_one_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log_once.cache_clear()
+    markdown = MarkdownHeaderTextSplitter([("#", "Header 1"), ("##", "Header 2")]).split_text(GUIDE)
+    pieces = RecursiveCharacterTextSplitter(chunk_size=60, chunk_overlap=0).split_documents(markdown)
+    base = InMemoryVectorStore.from_documents(pieces, Bags()).as_retriever()
+    retriever = RetriVexRetriever(base, ROOMY, chunk_store=pieces, fetch_k=1)
+    (found,) = retriever.invoke("How long is the warranty?")
+    assert found.page_content == "The warranty covers parts and labour. It lasts five years from the day of sale."
+    assert found.metadata["heading_path"] == ["Kettle", "Warranty"]  # at whose end the passage ends
+    assert not {"doc_id", "source"} & found.metadata.keys()
+    (warning,) = found.metadata["warnings"]
+    assert warning.startswith("none of 4 pieces names its document, under doc_id, document_id, source, file_path: all")
+    assert caplog.messages == [warning]
+
+
+def test_texts_alone_are_one_document() -> None:
+    pieces = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0).create_documents([SMALL])
+    (found,) = RetriVexRetriever(Fixed(documents=pieces[7:8]), ROOMY, chunk_store=pieces).invoke("bees")
+    assert pieces[7].page_content in found.page_content
+    assert found.page_content in SMALL
+
+
 @pytest.mark.parametrize("name", [uuid.UUID(int=7), 7.5, ["bees.md"]])
 def test_names_that_are_neither_text_nor_numbers_are_told_of(name: Any) -> None:
     foreign = Document("Owls hunt.", metadata={"source": name, "chunk_id": 3})
@@ -117,9 +155,9 @@ def test_names_that_are_neither_text_nor_numbers_are_told_of(name: Any) -> None:
 
 def test_a_store_needs_names_and_whole_numbering() -> None:
     with pytest.raises(ChunkError, match=r"names no document.*FieldMap"):
-        chunk_store_from_documents([Document("Bees sleep.")])
+        chunk_store_from_documents([Document("Bees sleep."), *BEES])
     with pytest.raises(ChunkError, match="nothing under doc_id, document_id, source, file_path"):
-        chunk_store_from_documents([Document("Bees sleep.", metadata={"source": None})])
+        chunk_store_from_documents([*BEES, Document("Bees sleep.", metadata={"source": None})])
     with pytest.raises(ChunkError, match="1 of 2 pieces of 'bees' have a chunk number"):
         chunk_store_from_documents([BEES[0], Document("More.", metadata={"doc_id": "bees"})])
     with pytest.raises(StoreError, match="not the text"):

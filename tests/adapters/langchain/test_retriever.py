@@ -90,6 +90,14 @@ def test_documents_are_whole_passages_in_the_budget(
     assert get_tokenizer("cl100k_base").count(context) <= CONFIG.token_budget
 
 
+@pytest.mark.parametrize("metadata", [{}, {"source": "kettle.md"}, {"source": "kettle.md", "chunk_id": 3}])
+def test_a_hit_that_ends_inside_a_sentence_comes_back_whole(metadata: dict[str, Any]) -> None:
+    text = "The warranty covers parts and labour. It lasts five years from"
+    base = Fixed(documents=[Document(text, metadata=metadata)])
+    made = RetriVexRetriever(base, RetrievalConfig(token_budget=200)).invoke("How long does the warranty last?")
+    assert [document.page_content for document in made] == [text]
+
+
 def test_metadata_are_json_and_say_where_a_passage_is_from(
     vectors: InMemoryVectorStore, pieces: list[Document]
 ) -> None:

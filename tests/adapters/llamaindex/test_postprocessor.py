@@ -66,6 +66,12 @@ DOCSTORE = stored(*NODES)
 # ---- the postprocessor
 
 
+def test_a_node_that_ends_inside_a_sentence_comes_back_whole() -> None:
+    node = TextNode(text="The warranty covers parts and labour. It lasts five years from")
+    made = RetriVexPostprocessor().postprocess_nodes([hit(node)], query_str="How long does the warranty last?")
+    assert [found.node.text for found in made] == [node.text]
+
+
 def test_it_gives_what_the_retriever_gives() -> None:
     found = [hit(NODES[3]), hit(NODES[9], 0.8)]
     for given in ({"docstore": DOCSTORE}, {"chunk_store": NODES}):

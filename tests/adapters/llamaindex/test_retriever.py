@@ -32,6 +32,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from support.llamaindex_world import QUESTION, ROOMY, Fixed, ids_of
 
+from retrivex.adapters.base.logs import log_once
 from retrivex.adapters.llamaindex import FieldMap, RetriVexPostprocessor, RetriVexRetriever, chunk_store_from_nodes
 from retrivex.errors import ChunkError, ConfigError, HitError, RerankError, RetrivexError, StoreError
 from retrivex.stores.memory import InMemoryChunkStore
@@ -414,9 +415,28 @@ def _bare(nodes: list[BaseNode]) -> list[TextNode]:
     return [TextNode(text=node.get_content(MetadataMode.NONE)) for node in nodes]
 
 
-def test_nodes_without_a_document_cannot_be_numbered() -> None:
-    with pytest.raises(ChunkError, match="names no document"):
-        chunk_store_from_nodes([TextNode(text="Bees sleep.")])
+@pytest.mark.parametrize("metadata", [{}, {"source": "kettle.md"}, {"source": "kettle.md", "chunk_id": 3}])
+def test_a_hit_that_ends_inside_a_sentence_comes_back_whole(metadata: dict[str, Any]) -> None:
+    node = TextNode(text="The warranty covers parts and labour. It lasts five years from", metadata=metadata)
+    retriever = RetriVexRetriever(Fixed([(node, 0.9)]), RetrievalConfig(token_budget=200))
+    assert [hit.node.text for hit in retriever.retrieve("How long does the warranty last?")] == [node.text]
+
+
+def test_nodes_without_a_document_are_one_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    log_once.cache_clear()
+    nodes = [TextNode(text=text) for text in ("Bees sleep at night.", "They wake at dawn.", "Then they fly.")]
+    (found,) = RetriVexRetriever(Fixed([(nodes[1], 1.0)]), CONFIG, chunk_store=nodes).retrieve("When do they wake?")
+    assert found.node.text == "Bees sleep at night. They wake at dawn. Then they fly."
+    assert found.node.ref_doc_id is None
+    (warning,) = found.node.metadata["warnings"]
+    assert warning.startswith("none of 3 pieces names its document, under doc_id, document_id, source, file_path: all")
+    assert caplog.messages == [warning]
+
+
+def test_some_nodes_without_a_document_cannot_be_numbered() -> None:
+    named = TextNode(text="Bees sleep.", metadata={"source": "bees.txt"})
+    with pytest.raises(ChunkError, match=r"^'Owls hunt.' names no document: its metadata have nothing under doc_id"):
+        chunk_store_from_nodes([named, TextNode(text="Owls hunt.")])
     with pytest.raises(ChunkError, match="names no document: source is of the type float: a document's name must be"):
         chunk_store_from_nodes([TextNode(text="Bees sleep.", metadata={"source": 7.5})])
     named = TextNode(text="Bees sleep.", metadata={"file": "bees.txt"})
