@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import MOST_QUESTIONS, SETS, TITLES
+from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS
 from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
 from benchmarks.evidence.peers_compressors import compressor_systems
@@ -101,7 +101,7 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
     for cell in cells:
         for set_name, systems in plan.systems.items():
             for system in systems if names is None else names:
-                if cell.view == "named" and (set_name not in TITLES or system not in NAMED_SYSTEMS):
+                if cell.view == "named" and (set_name not in ASKED_BY_NAME or system not in NAMED_SYSTEMS):
                     continue
                 if system not in SLOW or (set_name in SLOW_ON and cell.view == "all"):
                     yield cell, plan.block(cell, set_name, system)

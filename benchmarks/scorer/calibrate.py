@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import SETS, TITLES, Asked, Indexes, ask_named, retrieve
+from benchmarks.evidence.index import ASKED_BY_NAME, SETS, Asked, Indexes, ask_named, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.samples import sample_of
@@ -94,7 +94,7 @@ def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Inde
     for at, (name, questions) in enumerate(by_set.items()):
         for asked in questions:
             yield asked, indexes.all, ()
-        for asked in ask_named(name, NAMED) if name in TITLES else ():
+        for asked in ask_named(name, NAMED) if name in ASKED_BY_NAME else ():
             yield asked, indexes.all, ()
         stranger = by_set[SETS[(at + 1 + rng.randrange(len(SETS) - 1)) % len(SETS)]][0]
         if stranger.set_name == name:
