@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def rows(set_name: str, recalls: dict[str, float], count: int = 40) -> list[Row]
     rest = dict.fromkeys(FIGURES, 1.0)
     return [
         Row(set_name, str(number), Way("dense", 50, system, "score_desc", 1000),
-            {**rest, "recall": recall + (-1) ** number * 0.1 * (system != KNN.name), "complete": 0.0, "tokens": 900.0})
+            {**rest, "recall": recall + (-1) ** number * 0.1 * (system != "kNN"), "complete": 0.0, "tokens": 900.0})
         for system, recall in recalls.items()
         for number in range(count)
     ]  # fmt: skip
@@ -124,12 +125,9 @@ def test_a_run_prints_every_cell_and_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def finish(plan: Plan, asked: Any, **_: object) -> None:
-        for cell, block in asked:
+        for _, block in asked:
             block.path.parent.mkdir(parents=True, exist_ok=True)
-            rest = dict.fromkeys(FIGURES, 0.5)
-            lines = [
-                f'{{"question": "{n}", {", ".join(f""""{k}": {v}""" for k, v in rest.items())}}}' for n in range(3)
-            ]
+            lines = [json.dumps({"question": name, **dict.fromkeys(FIGURES, 0.5)}) for name in "abc"]
             block.path.write_text("\n".join(lines), encoding="utf-8")
 
     monkeypatch.setattr(effort, "run", finish)
