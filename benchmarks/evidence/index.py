@@ -199,6 +199,11 @@ def pieces(set_name: str) -> Index:
     return make_index([set_name], PIECE)
 
 
+def documents_of(asked: Asked) -> str:
+    """Return the set that holds the documents of a question: its own, or that of a double question's parts."""
+    return str(asked.question.factors["set"]) if asked.set_name == double.NAME else asked.set_name
+
+
 class Indexes:
     """The indexes of one chunk size; a question's own is looked up by view.
 
@@ -206,18 +211,11 @@ class Indexes:
     ----------
     sets : names of the sets
     size, encoder, chunks : see `make_index`
-
-    Raises
-    ------
-    ValueError
-        If a set is there whose documents are those of others that are not.
     """
 
     def __init__(
         self, sets: Sequence[str], size: int, encoder: EncoderName = "MiniLM", chunks: ChunkKind = "sentences"
     ) -> None:
-        if double.NAME in sets and not set(double.SOURCES) <= set(sets):
-            raise ValueError(f"{double.NAME} asks of {', '.join(double.SOURCES)}: name these sets too")
         self.sets = tuple(sets)
         self.encoder = encoder
         self.all = make_index(sets, size, encoder, chunks)
@@ -227,7 +225,7 @@ class Indexes:
         """Return the index that a question is asked of."""
         if view in ("all", "named"):
             return self.all
-        set_name = str(asked.question.factors.get("set", asked.set_name))  # a double question's documents
+        set_name = documents_of(asked)
         name = asked.question.within[0] if set_name == "qmsum" else set_name
         if name not in self._alone:
             self._alone[name] = self.all.part(
@@ -235,7 +233,12 @@ class Indexes:
             )
         return self._alone[name]
 
+    def ask(self, name: str, view: str = "all", most: int = MOST_QUESTIONS) -> list[Asked]:
+        """Return the questions of a set; of double questions those whose documents are in the index."""
+        found = (ask_named if view == "named" else ask)(name, most, self.encoder)
+        return [asked for asked in found if documents_of(asked) in self.sets]
+
     def questions(self, most: int = MOST_QUESTIONS) -> Iterator[Asked]:
         """Yield the questions of all sets."""
         for name in self.sets:
-            yield from ask(name, most, self.encoder)
+            yield from self.ask(name, most=most)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.embeddings import EncoderName
-from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, ask, ask_named, pieces, retrieve
+from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, pieces, retrieve
 from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.metrics.evidence import united
@@ -133,7 +133,7 @@ def _search(
     for name in dict.fromkeys(block.set_name for block in blocks):
         retrievers = dict.fromkeys(block.retriever for block in blocks if block.set_name == name)
         searched = []
-        for asked in (ask_named if view == "named" else ask)(name, most, indexes.encoder):
+        for asked in indexes.ask(name, view, most):
             index = indexes.of(asked, view)
             hits = {retriever: retrieve(index, asked, retriever, MOST_HITS) for retriever in retrievers}
             searched.append(SearchedQuestion(asked.question, hits, index, asked.embedding))

@@ -27,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evidence import double_questions
 from benchmarks.evidence.embeddings import ENCODERS, EncoderName
-from benchmarks.evidence.index import ASKED_BY_NAME, SETS, Asked, Indexes, ask_named, retrieve
+from benchmarks.evidence.index import ASKED_BY_NAME, SETS, Asked, Indexes, ask_named, documents_of, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.samples import sample_of
@@ -49,6 +50,8 @@ HITS = 200  # from which those of documents that answer a question are left out
 REST = 40  # units without evidence that are kept of a question, drawn at random
 BEST = 20  # and so many with the most words and the greatest similarity, as the confidence goes by the best unit
 DECILES = 10
+SECOND_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double_questions.NAME)
+"""Those that are asked with the second encoder: the vectors of the others take it half an hour."""
 
 
 _OBVIOUS = [NAMES.index("similarity"), NAMES.index("words")]
@@ -86,13 +89,12 @@ SITUATIONS = (
 
 @lru_cache(maxsize=2)
 def _indexes(size: int, encoder: EncoderName) -> Indexes:
-    return Indexes(SETS, size, encoder)
+    return Indexes(SETS if encoder == "MiniLM" else SECOND_SETS, size, encoder)
 
 
 def _origin(asked: Asked) -> str:
     """Return the set of a question; of a double question also that of its parts, as in "double_questions/squad"."""
-    parts = asked.question.factors.get("set")
-    return f"{asked.set_name}/{parts}" if parts else asked.set_name
+    return "/".join(dict.fromkeys((asked.set_name, documents_of(asked))))
 
 
 def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[str, Asked, Index, Collection[str]]]:
@@ -109,7 +111,7 @@ def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[str, Asked,
             yield _origin(asked), asked, indexes.all, ()
         for asked in ask_named(name, NAMED, situation.encoder) if name in ASKED_BY_NAME else ():
             yield _origin(asked), asked, indexes.all, ()
-        others = [other for other in SETS if other != name]
+        others = [other for other in by_set if other != name]
         elsewhere = indexes.of(by_set[others[(at + rng.randrange(len(others))) % len(others)]][0], "alone")
         for asked in rng.sample(questions, min(FOREIGN, len(questions))):
             question = Question(asked.question.question_id, asked.question.text, ())
@@ -145,7 +147,7 @@ def _code() -> str:
 def gather(situation: Situation) -> list[tuple[str, Sample]]:
     """Return the samples of one situation with their origins; from the cache where it was gathered before."""
     key = hashlib.sha256(
-        json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, _code()]).encode()
+        json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, SECOND_SETS, _code()]).encode()
     ).hexdigest()
     path = cache_folder() / "calibration" / f"{key[:32]}.npz"
     if not path.exists():
