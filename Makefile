@@ -95,7 +95,7 @@ WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: demo test check lint types pages house test-integration integration-beside integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-greedy bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+.PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of all tests, one after another: CI makes them while the unit tests run.
 environments: $(foreach kind,core $(KINDS),$(call ready,$(kind)))
@@ -346,10 +346,10 @@ bench-fusion: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.fusion
 	$(EVIDENCE) -m benchmarks.report.report
 
-# The default, lean and full effort beside version 0.2 and kNN, with and without the name of the document.
-bench-effort: $(call ready,evidence) $(call ready,retrivexlib)
-	$(EVIDENCE) -m benchmarks.evidence --effort
-	$(EVIDENCE) -m benchmarks.report.tables
+# What more budget buys: the levels of effort beside kNN, with two encoders and other hits, chunks and stores; hours.
+# make bench-effort EFFORT=--quick prints it for 60 questions a set.
+bench-effort: $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks.evidence.effort $(EFFORT)
 
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)
@@ -378,10 +378,6 @@ report: $(call ready,evidence)
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate
-
-# Whether a greedy choice would do in place of the exact one, over the whole grid.
-bench-greedy: $(call ready,evidence) $(call ready,retrivexlib)
-	$(EVIDENCE) -m benchmarks.scorer.greedy
 
 ablations: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.scorer.ablations

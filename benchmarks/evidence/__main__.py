@@ -11,12 +11,8 @@ The calibrated scorer is tested on each set with coefficients that were fitted w
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import MOST_QUESTIONS, SETS, TITLES
+from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS
 from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
 from benchmarks.evidence.peers_compressors import compressor_systems
@@ -35,20 +31,18 @@ from benchmarks.evidence.retrivexlib import retrivexlib_systems
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.summary import (
     DIFFERENCE,
-    EARLIER,
     FIGURES,
     LOSSES,
     OURS,
-    RESAMPLES,
-    SEED,
     losses,
+    measured_with,
     over_sets,
     packed,
     rows_of,
     summary,
+    write,
 )
-from benchmarks.evidence.systems import own_systems
-from retrivex import __version__
+from benchmarks.evidence.systems import DEFAULT, FULL, LEAN, own_systems
 from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.work import Block
 
@@ -77,16 +71,10 @@ GRID_SYSTEMS = (
     "reference k",
     "RetriVex weighted",
     "RetriVex calibrated",
-    "RetriVex calibrated, default windows",
+    FULL,
 )
-
-
-NAMED_SYSTEMS = ("kNN", "RetriVex calibrated, default windows", "RetriVex default", "RetriVex lean", EARLIER)
+NAMED_SYSTEMS = ("kNN", FULL, DEFAULT, LEAN)
 """Asked again with the names of documents, where those have titles."""
-
-
-EFFORT_CELLS = (*MAIN[:2], NAMED)
-"""The default, lean and full effort beside version 0.2 and kNN."""
 
 
 def all_systems(set_name: str) -> dict[str, RangeSystem]:
@@ -101,7 +89,7 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
     for cell in cells:
         for set_name, systems in plan.systems.items():
             for system in systems if names is None else names:
-                if cell.view == "named" and (set_name not in TITLES or system not in NAMED_SYSTEMS):
+                if cell.view == "named" and (set_name not in ASKED_BY_NAME or system not in NAMED_SYSTEMS):
                     continue
                 if system not in SLOW or (set_name in SLOW_ON and cell.view == "all"):
                     yield cell, plan.block(cell, set_name, system)
@@ -109,23 +97,10 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
 
 def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
     """Return what the figures depend on."""
-    packages = ("numpy", "tiktoken", "sentence-transformers", "torch")
+    peers = {**peer_versions(), **compressor_versions(), **haystack_versions(), "retrivexlib": "0.1.0"}
     return {
         "model": MODEL,
-        "sets": list(sets),
-        "most_questions": most,
-        "question_sample_seed": 0,
-        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "level": 0.95},
-        "versions": {
-            "python": platform.python_version(),
-            "retrivex": __version__,
-            **{name: version(name) for name in packages},
-            **peer_versions(),
-            **compressor_versions(),
-            **haystack_versions(),
-            "retrivexlib": "0.1.0",
-        },
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        **measured_with(sets, most, peers),
         "columns": {"means": FIGURES, "differences": DIFFERENCE},
     }
 
@@ -169,25 +144,17 @@ def _difference(line: dict[str, Any]) -> str:
     return f"{line['mean']:+.3f} \\[{line['low']:+.3f}, {line['high']:+.3f}]{other}"
 
 
-def write(path: Path, content: dict[str, Any], cells: Sequence[dict[str, Any]]) -> None:
-    """Write results, a line for each cell."""
-    head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
-    lines = ",\n".join(json.dumps(packed(cell), ensure_ascii=False, separators=(",", ":")) for cell in cells)
-    path.write_text(f'{head},\n "cells": [\n{lines}\n]}}\n', encoding="utf-8")
-
-
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--subset", action="store_true", help=f"{', '.join(SUBSET)}; {SUBSET_QUESTIONS} questions each")
     size.add_argument("--full", action="store_true", help="every set, the whole grid")
-    size.add_argument("--effort", action="store_true", help="every set; kNN and RetriVex at its levels of effort alone")
     parser.add_argument("--sets", nargs="+", choices=SETS, help="other sets than those")
     parser.add_argument(
         "--sizes", nargs="+", type=int, default=list(GRID_SIZES), help="chunk sizes of the grid, in tokens"
     )
-    parser.add_argument("--out", type=Path, help="folder to write to; --full and --effort write to results/ by default")
+    parser.add_argument("--out", type=Path, help="folder to write to; --full writes to results/ by default")
     parser.add_argument("--processes", type=int, default=2)
     return parser.parse_args()
 
@@ -195,29 +162,27 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Run what is not finished, print the main cells, write the results."""
     asked = arguments()
-    everything = asked.full or asked.effort
-    sets = tuple(asked.sets or (SETS if everything else SUBSET))
-    most = MOST_QUESTIONS if everything else SUBSET_QUESTIONS
+    sets = tuple(asked.sets or (SETS if asked.full else SUBSET))
+    most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
     systems = {name: all_systems(name) for name in sets}
     plan = Plan(systems, most)
-    names = NAMED_SYSTEMS if asked.effort else None
-    views = EFFORT_CELLS if asked.effort else (*MAIN, NAMED)
-    run(plan, jobs(plan, views, names), processes=asked.processes)
+    views = (*MAIN, NAMED)
+    run(plan, jobs(plan, views), processes=asked.processes)
 
     console = Console(width=240)
-    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell, names))]
+    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell))]
     for found in cells:
         show(found, console)
-    out = asked.out or (RESULTS if everything else None)
+    out = asked.out or (RESULTS if asked.full else None)
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        write(out / f"{'effort' if asked.effort else 'evidence'}.json", setting(sets, most), cells)
+        write(out / "evidence.json", setting(sets, most), [packed(cell) for cell in cells])
     if out and asked.full:
         plan = Plan(systems, GRID_QUESTIONS)
         grid = [cell for cell in GRID if cell.size in asked.sizes]
         run(plan, jobs(plan, grid, GRID_SYSTEMS), processes=asked.processes)
-        found = [summary(cell, rows_of(plan, cell, GRID_SYSTEMS), resamples=2_000) for cell in grid]
-        write(out / "evidence_grid.json", setting(sets, GRID_QUESTIONS), found)
+        lines = [packed(summary(cell, rows_of(plan, cell, GRID_SYSTEMS), resamples=2_000)) for cell in grid]
+        write(out / "evidence_grid.json", setting(sets, GRID_QUESTIONS), lines)
     return 0
 
 

@@ -17,7 +17,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence.index import MOST_QUESTIONS, Indexes, ask, ask_named, pieces, retrieve
+from benchmarks.evidence.embeddings import EncoderName
+from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, pieces, retrieve
 from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.metrics.evidence import united
@@ -45,6 +46,8 @@ class Cell:
     retrieval : "dense", "bm25" or "fused"
     hits : given to each system
     budget : tokens of the context at most
+    encoder : of the vectors
+    chunks : whole sentences, or cut between words
     """
 
     view: str
@@ -52,6 +55,8 @@ class Cell:
     retrieval: str
     hits: int
     budget: int
+    encoder: EncoderName = "MiniLM"
+    chunks: ChunkKind = "sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ def _search(
     for name in dict.fromkeys(block.set_name for block in blocks):
         retrievers = dict.fromkeys(block.retriever for block in blocks if block.set_name == name)
         searched = []
-        for asked in (ask_named if view == "named" else ask)(name, most):
+        for asked in indexes.ask(name, view, most):
             index = indexes.of(asked, view)
             hits = {retriever: retrieve(index, asked, retriever, MOST_HITS) for retriever in retrievers}
             searched.append(SearchedQuestion(asked.question, hits, index, asked.embedding))
@@ -139,14 +144,14 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
     """Run the blocks that are not finished yet, each with its cell, with progress and the time left."""
     todo = [(cell, block) for cell, block in dict.fromkeys(jobs) if not block.path.exists()]
     # those that share an index stand together
-    todo.sort(key=lambda job: (job[0].size, job[0].view, job[1].set_name, job[0], job[1].composer))
+    todo.sort(key=lambda job: (*_index_of(job), job[0].view, job[1].set_name, job[0], job[1].composer))
     if any(block.composer == "sentence window" for _, block in todo):
         for name in plan.systems:  # made here, so that no two workers encode the same
             pieces(name)
     started, done = time.monotonic(), 0
-    for size, of_size in groupby(todo, lambda job: job[0].size):
-        indexes = Indexes(tuple(plan.systems), size)
-        for view, some in groupby(of_size, lambda job: job[0].view):
+    for (size, encoder, chunks), of_index in groupby(todo, _index_of):
+        indexes = Indexes(tuple(plan.systems), size, encoder, chunks)
+        for view, some in groupby(of_index, lambda job: job[0].view):
             blocks = [block for _, block in some]
             searched = dict(_search(indexes, view, plan.most, blocks))
             _encode_sentences(plan, blocks, searched)
@@ -160,6 +165,11 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
                     file=sys.stderr,
                     flush=True,
                 )
+
+
+def _index_of(job: tuple[Cell, Block]) -> tuple[int, EncoderName, ChunkKind]:
+    cell, _ = job
+    return cell.size, cell.encoder, cell.chunks
 
 
 def _encode_sentences(plan: Plan, blocks: Sequence[Block], searched: Mapping[str, Sequence[SearchedQuestion]]) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.evidence.run import Cell, Plan
+from benchmarks.evidence.systems import DEFAULT, FULL, LEAN
+from retrivex import __version__
+from retrivex.evaluation.compare.bootstrap import Difference
 from retrivex.evaluation.compare.comparison import compare
 from retrivex.evaluation.run.results import Row
 from retrivex.evaluation.run.summary import summarise
@@ -43,12 +52,11 @@ OURS = (
     "RetriVex weighted",
     "RetriVex calibrated",
     "RetriVex calibrated, no embeddings",
-    "RetriVex calibrated, default windows",
-    "RetriVex default",
-    "RetriVex lean",
+    FULL,
+    DEFAULT,
+    LEAN,
 )
-EARLIER = "RetriVex 0.2"
-NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", EARLIER, *OURS)
+NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", *OURS)
 LOSSES = ("retriever", "budget", "choice")
 RESAMPLES = 10_000
 SEED = 0
@@ -95,9 +103,9 @@ def rounded(measures: Mapping[str, float]) -> dict[str, float]:
 
 
 def differences(rows: Sequence[Row], means: Means, ours: str, metric: str, resamples: int) -> Iterator[dict[str, Any]]:
-    """Yield how far ours lies above kNN, the set's best peer, the reference and version 0.2, by set and on the mean."""
+    """Yield how far ours lies above kNN, the set's best peer and the reference, by set and on the mean."""
     mine = [row for row in rows if row.way.composer == ours]
-    for against in ("kNN", "best peer", "reference k", EARLIER):
+    for against in ("kNN", "best peer", "reference k"):
         others = {
             name: best_peer(systems, metric) if against == "best peer" else against for name, systems in means.items()
         }
@@ -107,9 +115,14 @@ def differences(rows: Sequence[Row], means: Means, ours: str, metric: str, resam
             if row.way.composer == others[row.set_name]
         ]
         for found in compare(mine, theirs, [metric], resamples=resamples, seed=SEED) if theirs else ():
-            figures = {key: round(value, 4) for key, value in asdict(found.difference).items()}
+            figures = interval_of(found.difference)
             names = {"metric": metric, "against": against, "set": found.set_name}
             yield {"system": ours, **names, "other": others.get(found.set_name, against), **figures}
+
+
+def interval_of(difference: Difference) -> dict[str, float]:
+    """Return a difference with its interval, as it is committed."""
+    return {key: round(value, 4) for key, value in asdict(difference).items()}
 
 
 def best_peer(systems: Mapping[str, Mapping[str, float]], metric: str) -> str:
@@ -146,3 +159,28 @@ def packed(found: Mapping[str, Any]) -> dict[str, Any]:
         },
         "differences": [[line[column] for column in DIFFERENCE] for line in found["differences"]],
     }
+
+
+def measured_with(sets: Sequence[str], most: int, peers: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """Return what the figures of a run depend on: sets, samples, versions of packages, machine."""
+    packages = ("numpy", "tiktoken", "sentence-transformers", "torch")
+    return {
+        "sets": list(sets),
+        "most_questions": most,
+        "question_sample_seed": 0,
+        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "level": 0.95},
+        "versions": {
+            "python": platform.python_version(),
+            "retrivex": __version__,
+            **{name: version(name) for name in packages},
+            **peers,
+        },
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def write(path: Path, content: dict[str, Any], cells: Sequence[dict[str, Any]]) -> None:
+    """Write results, a line for each cell."""
+    head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
+    lines = ",\n".join(json.dumps(cell, ensure_ascii=False, separators=(",", ":")) for cell in cells)
+    path.write_text(f'{head},\n "cells": [\n{lines}\n]}}\n', encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +11,12 @@ from typing import Any, Literal
 import retrivex
 from benchmarks.evidence.reference import prepare, reference
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
-from retrivex.config import PRESETS
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, RangeSystem
 from retrivex.evaluation.run.measures import ranges_of
 from retrivex.scoring.calibrated import load_coefficients
 
+DEFAULT, LEAN, FULL = "RetriVex default", "RetriVex lean", "RetriVex full"
 CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
 
 # RetriVex as text with blank lines between its spans, so that it pays for no more marks than the others
@@ -61,6 +61,7 @@ class RetriVex:
     window : L; None takes 1, and 2 where there are fewer than 20 hits; "default" leaves it, and with it `pool_factor`,
         as `RetrievalConfig` has it
     embeddings : whether the chunks and the question bring theirs; without, only the hits' scores are known
+    store : whether there is one; without, the hits are all there is
     options : of `RetrievalConfig`
     """
 
@@ -69,10 +70,12 @@ class RetriVex:
         window: int | Literal["default"] | None = None,
         *,
         embeddings: bool = True,
+        store: bool = True,
         **options: Any,
     ) -> None:
-        self.window = window
+        self.window = window if store else 0
         self.embeddings = embeddings
+        self.store = store
         self.options = {**PLAIN, **options}
 
     @cached_property
@@ -86,7 +89,7 @@ class RetriVex:
         store = case.index.vector_store if self.embeddings else case.index.store
         composition = self._composer.compose(
             [SeedHit(store[hit.key], hit.similarity_score) for hit in case.hits],
-            store,
+            store if self.store else {},
             query=case.question,
             query_embedding=case.embedding if self.embeddings else None,
             token_budget=case.budget,
@@ -95,15 +98,15 @@ class RetriVex:
         return [part for span in sorted(composition.spans, key=lambda span: -span.score) for part in ranges_of(span)]
 
 
-def coefficients(set_name: str, version: str = "") -> Path:
-    """Return the file of the model that was fitted without a set, of today or of an earlier version.
+def coefficients(set_name: str) -> Path:
+    """Return the file of the model that was fitted without a set.
 
     Raises
     ------
     ValueError
         If the file says that the model was fitted on the set.
     """
-    path = CALIBRATION / version / f"{set_name}.json"
+    path = CALIBRATION / f"{set_name}.json"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not there: `make calibrate` writes the models fitted without a set")
     fitted_on = load_coefficients(path).fitted["sets"]
@@ -140,18 +143,38 @@ def retrivex_systems(set_name: str) -> list[RangeSystem]:
 
     All but the default and lean effort fill the budget, as the others do.
     """
-    model = {"coefficients": coefficients(set_name)}
-    fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", **model}
-    earlier = {**PRESETS["0.2"], "coefficients": coefficients(set_name, "0.2")}
+    fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", "coefficients": coefficients(set_name)}
     version = code_and_model(set_name)
     return [
         RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),
         RangeSystem("RetriVex calibrated", RetriVex(**fitted), version, _warm),
         RangeSystem("RetriVex calibrated, no embeddings", RetriVex(embeddings=False, **fitted), version, _warm_bare),
-        RangeSystem("RetriVex calibrated, default windows", RetriVex("default", **fitted), version, _warm),
-        RangeSystem("RetriVex default", RetriVex("default", **model), version, _warm),
-        RangeSystem("RetriVex lean", RetriVex("default", effort="lean", **model), version, _warm),
-        RangeSystem("RetriVex 0.2", RetriVex("default", **earlier), f"preset {code()}", _warm),
+        *levels_of_effort(set_name),
+    ]
+
+
+LEVELS: Mapping[str, str] = {DEFAULT: "standard", LEAN: "lean", FULL: "full"}
+GIVEN: Mapping[str, Mapping[str, bool]] = {
+    "": {},
+    ", no vectors": {"embeddings": False},
+    ", no store": {"store": False},
+}
+"""What a caller may lack, and what the name of a system says of it."""
+
+
+def levels_of_effort(set_name: str, given: str = "") -> list[RangeSystem]:
+    """Return RetriVex as it comes, with less effort and with full effort, fitted without the set.
+
+    Parameters
+    ----------
+    set_name : the set that is asked
+    given : of `GIVEN`
+    """
+    model, version, lacks = coefficients(set_name), code_and_model(set_name), GIVEN[given]
+    warm = _warm if lacks.get("embeddings", True) else _warm_bare
+    return [
+        RangeSystem(f"{name}{given}", RetriVex("default", effort=effort, coefficients=model, **lacks), version, warm)
+        for name, effort in LEVELS.items()
     ]
 
 
@@ -163,10 +186,13 @@ def _warm_bare(case: Case) -> object:
     return case.index.store
 
 
+KNN = RangeSystem("kNN", nearest, "1")
+
+
 def own_systems(set_name: str) -> list[RangeSystem]:
     """Return every system of this module."""
     return [
-        RangeSystem("kNN", nearest, "1"),
+        KNN,
         RangeSystem("DOS", in_document_order, "1"),
         RangeSystem("kNN±1", widened(1), "1"),
         RangeSystem("kNN±2", widened(2), "1"),

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.evidence.summary import EARLIER
+from benchmarks.evidence.effort_summary import difference, points
 from benchmarks.report import effort_tables, numbers, suite_pages
-from benchmarks.report.evidence_tables import WIDENING, table
+from benchmarks.report.evidence_tables import FULL, table
 from benchmarks.report.numbers import Interval
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.metrics import position_sensitivity
@@ -25,7 +25,7 @@ PAIRS = {
     "kNN": "kNN",
     "best peer": "best peer",
     "reference k": "reference",
-    WIDENING: "RetriVex",
+    FULL: "RetriVex",
 }
 ABLATIONS = {
     "without words": "no features of the question's words",
@@ -35,8 +35,6 @@ ABLATIONS = {
     "without surroundings": "no features of the surrounding text",
     "no embeddings": "no embeddings",
     "hedge = 0.0": "no nearest-neighbour fallback (hedge = 0)",
-    "greedy selection": "greedy selection instead of exact",
-    "exact selection": "exact selection instead of greedy",
 }
 
 
@@ -53,7 +51,7 @@ def summary() -> str:
     worst = min(reference, key=lambda gain: gain.mean)
     return "\n".join(
         [
-            f"1. **More questions get all of their evidence.** {_percent(numbers.mean_figure(main, WIDENING))} against "
+            f"1. **More questions get all of their evidence.** {_percent(numbers.mean_figure(main, FULL))} against "
             f"{_percent(numbers.mean_figure(main, 'kNN'))} with kNN: {knn.points()} points, {knn.count:,} questions of "
             f"six sets, same hits, same 1,000 tokens. [{HERE}/evidence.md]({HERE}/evidence.md)",
             f"2. **Also against the best other package.** {peer.points()} points against the best peer of each set, "
@@ -129,32 +127,45 @@ def main_result() -> str:
             "chunks, 50 dense hits, 1,000 tokens; the last column is RetriVex less kNN, in points.",
             table(["set (questions)", *PAIRS.values(), "RetriVex − kNN"], rows),
             f"By the share of the evidence, the gain on kNN is {evidence.points()} points ({evidence.count:,} "
-            f"questions). A RetriVex context has {numbers.mean_figure(main, WIDENING, 'spans'):.1f} spans on average, "
+            f"questions). A RetriVex context has {numbers.mean_figure(main, FULL, 'spans'):.1f} spans on average, "
             f"one of kNN {numbers.mean_figure(main, 'kNN', 'spans'):.1f} passages.",
             _figure("evidence", "questions with all of their evidence, for each set and system"),
-            "The table and the picture are of version 0.2, which filled the budget. The default of today reads which "
-            "document is meant, and stops where more tokens earn too little:",
+            "The table and the picture are of six sets and of full effort, which fills the budget. As it comes, "
+            "RetriVex stops where nothing that is left is likely to help. What more budget buys, on "
+            f"{len(effort_tables.effort_cell(1000)['means'])} sets, two of them with evidence in two documents; "
+            "evidence / complete, % in tokens used, and points of evidence:",
             _efforts(),
-            f"Where a question names its document, the default shows {_named_gain()} points more of the evidence than "
-            f"version 0.2 did. All of it: [{HERE}/evidence.md]({HERE}/evidence.md).",
+            "![evidence against the budget asked for and against the tokens used](docs/figures/budget.png)",
+            f"The same with one thing changed, {effort_tables.SITUATION_BUDGET:,} tokens at most. *Below kNN* counts "
+            "sets and budgets with significantly less evidence than kNN (Holm over those of the row):",
+            _situations(),
+            f"All of it: [{HERE}/evidence.md]({HERE}/evidence.md).",
         ]
     )
 
 
 def _efforts() -> str:
-    cell = effort_tables.effort_cell("all", 50)
+    rows = [
+        [
+            f"{cell['budget']:,}",
+            *[effort_tables.shown(effort_tables.means(cell, system)) for system in effort_tables.SYSTEMS],
+            points(difference(cell, effort_tables.DEFAULT, effort_tables.KNN, "recall")),
+        ]
+        for cell in effort_tables.curve()
+    ]
+    return table(["tokens at most", *effort_tables.SHOWN.values(), "as it comes − kNN"], rows)
+
+
+def _situations() -> str:
     rows = []
-    for system, name in effort_tables.SHOWN.items():
-        mean = effort_tables.means(cell, system)
-        gain = effort_tables.change(cell, system, "recall", EARLIER)
-        shares = [f"{100 * mean[metric]:.1f}" for metric in ("recall", "complete")]
-        rows.append([name, *shares, f"{mean['tokens']:,.0f}", gain])
-    return table(["mean of sets, %", "evidence", "complete", "tokens", "evidence against 0.2"], rows)
-
-
-def _named_gain() -> str:
-    named = effort_tables.effort_cell("named", 50)
-    return effort_tables.change(named, effort_tables.DEFAULT, "recall", EARLIER)
+    for variation in [name for name in effort_tables.variations() if name != effort_tables.BASE]:
+        cell = effort_tables.effort_cell(effort_tables.SITUATION_BUDGET, variation)
+        shares = [effort_tables.means(cell, system) for system in (effort_tables.KNN, effort_tables.DEFAULT, FULL)]
+        gain = points(difference(cell, effort_tables.DEFAULT, effort_tables.KNN, "recall"))
+        rows.append(
+            [variation, *[f"{100 * one['recall']:.1f}" for one in shares], gain, effort_tables.lower(variation)]
+        )
+    return table(["evidence, %", "kNN", "as it comes", "full effort", "as it comes − kNN", "below kNN"], rows)
 
 
 def across() -> str:
@@ -384,7 +395,7 @@ def limits() -> str:
         [
             "- No model read these contexts. More evidence is not a promise of better answers.",
             "- The sets are mostly English, and the needles are invented facts in one kind of essay.",
-            "- One embedding model, all-MiniLM-L6-v2, made the dense hits.",
+            "- One embedding model, all-MiniLM-L6-v2, made the dense hits, and a second one where it is named.",
             "- Many comparisons: by chance alone, about 1 in 40 intervals lies wholly below 0.",
             "- Times come from two shared cores. Compare them with the floor of the same run.",
             "",

@@ -1,108 +1,140 @@
-"""Tables of the levels of effort beside version 0.2 and kNN, and of questions that name their document."""
+"""Tables of what more budget buys: the levels of effort beside kNN, by budget, by set, and in other situations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from benchmarks.evidence.summary import EARLIER, LOSSES, losses
-from benchmarks.report.evidence_tables import (
-    WIDENING,
-    cells,
-    figures_of,
-    interval,
-    main_cell,
-    mean_and_worst,
-    pair,
-    table,
-)
+from benchmarks.evidence.effort_summary import BASE, LEAN, SYSTEMS, below, difference, of, points
+from benchmarks.evidence.systems import DEFAULT, FULL
+from benchmarks.report.evidence_tables import cells, mean_and_worst, pair, table
 
-DEFAULT = "RetriVex default"
-LEAN = "RetriVex lean"
-SHOWN = {
-    "kNN": "kNN",
-    EARLIER: "RetriVex as in version 0.2",
-    WIDENING: "RetriVex, full effort",
-    DEFAULT: "**RetriVex**, as it comes",
-    LEAN: "RetriVex, lean effort",
-}
+KNN = "kNN"
+SHOWN = {KNN: "kNN", DEFAULT: "**RetriVex**, as it comes", LEAN: "lean effort", FULL: "full effort"}
+NAMED = "documents named"
+README_BUDGETS = (1000, 2000)
+SITUATION_BUDGET = 2000
 
 
-def effort_cell(view: str, hits: int) -> dict[str, Any]:
-    """Return a cell of `results/effort.json`: a view and a number of hits."""
-    return next(cell for cell in cells("effort") if (cell["view"], cell["hits"]) == (view, hits))
+@cache
+def measured() -> Sequence[dict[str, Any]]:
+    """Return the cells of `results/effort.json`."""
+    return cells("effort")
 
 
-def means(cell: dict[str, Any], system: str) -> dict[str, float]:
+def curve(variation: str = BASE) -> list[Mapping[str, Any]]:
+    """Return the cells of a variation, by budget."""
+    return sorted(of(measured(), variation), key=lambda cell: int(cell["budget"]))
+
+
+def effort_cell(budget: int, variation: str = BASE) -> Mapping[str, Any]:
+    """Return the cell of a variation at a budget."""
+    return next(cell for cell in curve(variation) if cell["budget"] == budget)
+
+
+def means(cell: Mapping[str, Any], system: str) -> dict[str, float]:
     """Return a system's figures, mean of the sets."""
-    return mean_and_worst([found for found in figures_of(cell, system).values() if found])[0]
+    return mean_and_worst([systems[system] for systems in cell["means"].values()])[0]
 
 
-def change(cell: dict[str, Any], system: str, metric: str, against: str, name: str = "mean of sets") -> str:
-    """Write what a system gains on another, in points with its interval; a dash where it was not compared."""
-    wanted = (system, metric, against, name)
-    lines = cell["differences"]
-    found = [row for row in lines if (row["system"], row["metric"], row["against"], row["set"]) == wanted]
-    return interval(found[0]) if found else "–"
+def shown(figures: Mapping[str, float]) -> str:
+    """Write evidence / complete, in percent, and the tokens used."""
+    return f"{pair(figures)} in {figures['tokens']:,.0f}"
 
 
-def efforts(view: str, hits: int) -> str:
-    """Return the table of evidence against tokens, and where the rest is lost."""
-    cell = effort_cell(view, hits)
+def lower(variation: str, system: str = DEFAULT) -> str:
+    """Say in how many sets and budgets a system is significantly below kNN."""
+    found, tested = below(curve(variation), system, "recall")
+    return f"{len(found)} of {tested}"
+
+
+def budgets(variation: str = BASE) -> str:
+    """Return the table of a row for each budget: what each level shows, and what the default gains."""
+    rows = [
+        [
+            f"{cell['budget']:,}",
+            *[shown(means(cell, system)) for system in SYSTEMS],
+            *[points(difference(cell, DEFAULT, against, "recall")) for against in (KNN, FULL)],
+            points(difference(cell, FULL, KNN, "recall")),
+        ]
+        for cell in curve(variation)
+    ]
+    header = ["evidence / complete, % in tokens", *SHOWN.values()]
+    return table([*header, "as it comes − kNN", "as it comes − full", "full − kNN"], rows)
+
+
+def by_set(variation: str = BASE) -> str:
+    """Return the table of each set at each budget: kNN, the default, full effort."""
+    found = curve(variation)
     rows = []
-    for system, name in SHOWN.items():
-        mean, lost = means(cell, system), losses(cell, system) or {}
-        rows.append(
-            [
-                name,
-                pair(mean),
-                f"{mean['tokens']:,.0f}",
-                f"{mean['spans']:.1f}",
-                change(cell, system, "recall", EARLIER),
-                change(cell, system, "recall", "kNN"),
-                *[f"{100 * lost[kind]:.1f}" for kind in LOSSES],
-                f"{mean['ms']:.1f}",
-            ]
-        )
-    header = ["evidence / complete, %", "tokens", "spans", "evidence against 0.2", "against kNN"]
-    return table(["", *header, *[f"lost: {kind}" for kind in LOSSES], "ms"], rows)
-
-
-def by_set(view: str, hits: int) -> str:
-    """Return the table of each set: evidence and tokens, and the change against version 0.2."""
-    cell = effort_cell(view, hits)
-    rows = []
-    for name in cell["means"]:
+    for name in found[0]["means"]:
         row = [name.replace("_", " ")]
-        for system in SHOWN:
-            figures = cell["means"][name][system]
-            row.append(f"{100 * figures['recall']:.1f} in {figures['tokens']:,.0f}")
-        rows.append([*row, *[change(cell, system, "recall", EARLIER, name) for system in (WIDENING, DEFAULT)]])
-    header = [shown.replace("**", "") for shown in SHOWN.values()]
-    return table(["evidence, % in tokens", *header, "full against 0.2", "as it comes against 0.2"], rows)
+        for cell in found:
+            figures = cell["means"][name]
+            row.append(" · ".join(pair(figures[system]) for system in (KNN, DEFAULT, FULL)))
+        rows.append(row)
+    return table(["kNN · as it comes · full effort", *[f"{cell['budget']:,} tokens" for cell in found]], rows)
+
+
+def lost() -> str:
+    """Return every set and budget, of all variations, at which a level is significantly below kNN."""
+    rows = [
+        [variation, name.replace("_", " "), f"{budget:,}", SHOWN[system].replace("**", ""),
+         points(difference(effort_cell(budget, variation), system, KNN, "recall", name))]
+        for variation in variations()
+        for system in (DEFAULT, FULL)
+        for name, budget in below(curve(variation), system, "recall")[0]
+    ]  # fmt: skip
+    return table(["significantly below kNN", "set", "budget", "", "evidence, points"], rows) if rows else "None."
+
+
+def variations() -> Iterator[str]:
+    """Yield the variations that were measured."""
+    yield from dict.fromkeys(str(cell["variation"]) for cell in measured())
+
+
+def situations() -> str:
+    """Return the table of all variations at all budgets: what the default gains on kNN and loses on full effort."""
+    rows = [
+        [
+            variation,
+            f"{cell['budget']:,}",
+            *[shown(means(cell, system)) for system in (KNN, DEFAULT, FULL)],
+            *[points(difference(cell, DEFAULT, against, "recall")) for against in (KNN, FULL)],
+            points(difference(cell, DEFAULT, KNN, "complete")),
+            lower(variation),
+        ]
+        for variation in variations()
+        for cell in curve(variation)
+    ]
+    header = ["", "budget", "kNN", SHOWN[DEFAULT], SHOWN[FULL], "as it comes − kNN", "as it comes − full"]
+    return table([*header, "complete: as it comes − kNN", "below kNN"], rows)
 
 
 def short() -> str:
-    """Return the README's table: evidence, complete questions and tokens, mean of the sets."""
-    cell = effort_cell("all", 50)
-    peers = [found for found in figures_of(main_cell("all", 50), "best peer").values() if found]
-    rows = {
-        "kNN": means(cell, "kNN"),
-        "best peer of each set, chosen afterwards": mean_and_worst(peers)[0],
-        'RetriVex, `effort="full"`': means(cell, WIDENING),
-        "**RetriVex**, as it comes": means(cell, DEFAULT),
-    }
-    lines = [
-        [name, f"{100 * mean['recall']:.1f} %", f"{100 * mean['complete']:.1f} %", f"{mean['tokens']:,.0f}"]
-        for name, mean in rows.items()
+    """Return the README's table: evidence, complete questions and tokens at two budgets, mean of the sets."""
+    both = [effort_cell(budget) for budget in README_BUDGETS]
+    rows = []
+    for system, name in {KNN: "kNN", FULL: 'RetriVex, `effort="full"`', DEFAULT: SHOWN[DEFAULT]}.items():
+        row = [name]
+        for cell in both:
+            mean = means(cell, system)
+            row += [f"{100 * mean['recall']:.1f} %", f"{100 * mean['complete']:.1f} %", f"{mean['tokens']:,.0f}"]
+        rows.append(row)
+    header = [
+        column.format(f"{budget:,}")
+        for budget in README_BUDGETS
+        for column in ("evidence, at most {} tokens", "questions with all of it", "tokens used")
     ]
-    return table(["", "evidence in the context", "questions with all of it", "tokens"], lines)
+    return table(["", *header], rows)
 
 
 TABLES = {
     "evidence_short": short,
-    "effort_all_50": lambda: efforts("all", 50),
-    "effort_sets_50": lambda: by_set("all", 50),
-    "effort_all_20": lambda: efforts("all", 20),
-    "effort_named": lambda: efforts("named", 50),
-    "effort_sets_named": lambda: by_set("named", 50),
+    "effort_budgets": budgets,
+    "effort_sets": by_set,
+    "effort_situations": situations,
+    "effort_lost": lost,
+    "effort_named": lambda: budgets(NAMED),
 }

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence.systems import FULL
+
 RESULTS = Path(__file__).parents[1] / "results"
 CALIBRATED = "RetriVex calibrated"
-WIDENING = "RetriVex calibrated, default windows"
 AGAINST = ("kNN", "best peer", "reference k")
 Found = Mapping[str, Any]
 
@@ -174,11 +175,11 @@ TABLES = {
     "evidence_grid_knn": lambda: grid("kNN"),
     "evidence_grid_peer": lambda: grid("best peer"),
     "evidence_grid_reference": lambda: grid("reference k"),
-    "evidence_grid_default_knn": lambda: grid("kNN", WIDENING),
-    "evidence_grid_default_peer": lambda: grid("best peer", WIDENING),
-    "evidence_grid_default_reference": lambda: grid("reference k", WIDENING),
+    "evidence_grid_default_knn": lambda: grid("kNN", FULL),
+    "evidence_grid_default_peer": lambda: grid("best peer", FULL),
+    "evidence_grid_default_reference": lambda: grid("reference k", FULL),
     "evidence_losses": losses,
-    "evidence_default_losses": lambda: losses(WIDENING),
-    "evidence_default_differences_all_50": lambda: differences("all", 50, WIDENING),
-    "evidence_default_differences_all_20": lambda: differences("all", 20, WIDENING),
+    "evidence_default_losses": lambda: losses(FULL),
+    "evidence_default_differences_all_50": lambda: differences("all", 50, FULL),
+    "evidence_default_differences_all_20": lambda: differences("all", 20, FULL),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report.evidence_tables import RESULTS, WIDENING, cells, figures_of, main_cell, mean_and_worst
+from benchmarks.report.evidence_tables import FULL, RESULTS, cells, figures_of, main_cell, mean_and_worst
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.report.grouping import BASELINE, family_of, interval_of, per_question, plain
 from retrivex.evaluation.run.results import Row, read_rows
@@ -55,15 +55,13 @@ def main() -> dict[str, Any]:
     return main_cell("all", 50)
 
 
-def difference(
-    cell: Line, against: str, metric: str = "complete", name: str = MEAN, system: str = WIDENING
-) -> Interval:
+def difference(cell: Line, against: str, metric: str = "complete", name: str = MEAN, system: str = FULL) -> Interval:
     """Return how much a system gains on another in a cell of the evidence benchmark."""
     line = difference_line(cell, against, metric, name, system)
     return Interval(line["mean"], line["low"], line["high"], line["questions"])
 
 
-def difference_line(cell: Line, against: str, metric: str, name: str, system: str = WIDENING) -> Line:
+def difference_line(cell: Line, against: str, metric: str, name: str, system: str = FULL) -> Line:
     """Return the line of a difference, which also names the other system."""
     wanted = (system, metric, against, name)
     found: Line = next(
@@ -123,7 +121,7 @@ def losses(against: Sequence[str]) -> list[tuple[dict[str, Any], Line]]:
         (cell, line)
         for cell in [main(), *grid()]
         for line in cell["differences"]
-        if line["system"] == WIDENING and line["high"] < 0 and line["against"] in against
+        if line["system"] == FULL and line["high"] < 0 and line["against"] in against
     ]
 
 

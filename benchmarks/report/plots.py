@@ -1,4 +1,4 @@
-"""Draws the plots of the tables from the committed results: evidence against the budget, time against hits and windows.
+"""Draws the plots of the tables from the committed results: evidence against budgets, time against hits and windows.
 
 Run: `python -m benchmarks.report.plots`, as `make report` does (needs matplotlib, see `requirements.txt`); writes
 `docs/figures/*.png`.
@@ -6,12 +6,13 @@ Run: `python -m benchmarks.report.plots`, as `make report` does (needs matplotli
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.report import tables
+from benchmarks.report import effort_tables, tables
 from benchmarks.report.evidence_tables import cells
 from benchmarks.report.report_figures import COLOURS
 from retrivex.evaluation.report.figures import png
@@ -83,6 +84,30 @@ def against_hits(found: list[dict[str, Any]]) -> Figure:
     return figure
 
 
+def more_budget(found: Sequence[Mapping[str, Any]]) -> Figure:
+    """Return what more budget buys: evidence against the budget asked for, and against the tokens used."""
+    lines = {effort_tables.KNN: (COLOURS["kNN"], "s--"), effort_tables.DEFAULT: (COLOURS["RetriVex"], "o-"),
+             effort_tables.FULL: ("#000000", "^:")}  # fmt: skip
+    budgets = [cell["budget"] for cell in found]
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for system, (colour, style) in lines.items():
+        means = [effort_tables.means(cell, system) for cell in found]
+        evidence = [100 * mean["recall"] for mean in means]
+        name = effort_tables.SHOWN[system].replace("**", "")
+        panels[0].plot(budgets, evidence, style, color=colour, markersize=5, label=name)
+        panels[1].plot([mean["tokens"] for mean in means], evidence, style, color=colour, markersize=5)
+    for panel, shows in zip(panels, ("tokens asked for", "tokens used, mean of sets"), strict=True):
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        panel.minorticks_off()
+        panel.set_xlabel(shows)
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("evidence in the context, %")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines), fontsize=9)
+    return figure
+
+
 def hits_of(row: dict[str, Any]) -> int:
     """Return k."""
     return int(row["k"])
@@ -93,6 +118,7 @@ def main() -> None:
     found = [cell for cell in cells("evidence_grid") if all(cell[key] == value for key, value in FIXED.items())]
     found.sort(key=lambda cell: cell["budget"])
     made = {f"evidence_{metric}": against_budget(metric, found) for metric in METRICS}
+    made["budget"] = more_budget(effort_tables.curve())
     grid = tables.read("latency").get("grid")
     if grid:
         made["latency"] = against_hits(grid["rows"])

@@ -13,10 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.evidence.summary import EARLIER
 from benchmarks.report import effort_tables, numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
-from benchmarks.report.evidence_tables import WIDENING
+from benchmarks.report.evidence_tables import FULL
 from benchmarks.report.numbers import Interval
 from retrivex.evaluation.report.colours import COMPOSERS
 from retrivex.evaluation.report.colours import ORDERS as COLOURS_OF_ORDERS
@@ -180,38 +179,16 @@ def reliability() -> Figure:
     return figure
 
 
-def effort() -> Figure:
-    """Return evidence against tokens: kNN, version 0.2, and the levels of effort."""
-    cell = effort_tables.effort_cell("all", 50)
-    figure, panel = _panel(6.4, 3.6)
-    for system, name in effort_tables.SHOWN.items():
-        mean = effort_tables.means(cell, system)
-        colour = COLOURS["kNN"] if system == "kNN" else "#000000" if system == EARLIER else COLOURS["RetriVex"]
-        marker = {"kNN": "s", EARLIER: "^"}.get(system, "o")
-        at = mean["tokens"], 100 * mean["recall"]
-        panel.plot(*at, marker, color=colour, markersize=8)
-        # full effort stands right above version 0.2
-        offset = {WIDENING: (-10, 4), EARLIER: (6, -20)}.get(system, (-10, 4))
-        panel.annotate(name.replace("**", ""), at, xytext=offset, textcoords="offset points", fontsize=9, ha="right")
-    panel.set_xlim(0, 1060)
-    panel.set_ylim(50, 80)
-    panel.set_xlabel("tokens, mean of sets")
-    panel.set_ylabel("evidence in the context, %")
-    panel.grid(alpha=0.3)
-    return figure
-
-
 def named() -> Figure:
     """Return bars: evidence for questions that name their document, and for the same without the name."""
-    systems = {"kNN": COLOURS["kNN"], EARLIER: "#000000", effort_tables.DEFAULT: COLOURS["RetriVex"]}
-    plain, naming = (effort_tables.effort_cell(view, 50) for view in ("all", "named"))
+    systems = {"kNN": COLOURS["kNN"], effort_tables.DEFAULT: COLOURS["RetriVex"], FULL: "#000000"}
+    plain, naming = (effort_tables.effort_cell(1000, name) for name in (effort_tables.BASE, effort_tables.NAMED))
     figure, panel = _panel(7.2, 3.4)
     names = list(naming["means"])
     for place, (system, colour) in enumerate(systems.items()):
         at = np.arange(len(names)) + (place - 1) * 0.26
-        shown = effort_tables.SHOWN[system].replace("**", "")
         heights = [100 * naming["means"][name][system]["recall"] for name in names]
-        panel.bar(at, heights, 0.24, color=colour, label=shown)
+        panel.bar(at, heights, 0.24, color=colour, label=effort_tables.SHOWN[system].replace("**", ""))
         without = [100 * plain["means"][name][system]["recall"] for name in names]
         panel.plot(at, without, "_", color="#0072B2", markersize=18, markeredgewidth=2)
     panel.plot([], [], "_", color="#0072B2", markeredgewidth=2, label="the same questions without the name")
@@ -223,8 +200,8 @@ def named() -> Figure:
     return figure
 
 
-CONCEPTS: Mapping[str, Callable[[], Figure]] = {"effort": effort, "named": named}
-"""Figures of the page on concepts, drawn into `docs/figures/concepts`."""
+CONCEPTS: Mapping[str, Callable[[], Figure]] = {"named": named}
+"""The figure of the page on concepts, drawn into `docs/figures/concepts`."""
 
 FIGURES: Mapping[str, Callable[[], Figure]] = {
     "evidence": evidence,

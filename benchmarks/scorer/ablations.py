@@ -73,7 +73,6 @@ def variants(set_name: str) -> Iterator[tuple[Cell, RangeSystem]]:
 
     yield calibrated(BASE)
     yield CELL, RangeSystem("weighted scorer", RetriVex(scoring="weighted"), code())
-    yield calibrated("greedy selection", selection="greedy")
     yield calibrated("whole chunks", selection_unit="chunk")
     yield calibrated("no embeddings", embeddings=False)
     for window in (0, 1, 2, 3, 4, 5):

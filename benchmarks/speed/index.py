@@ -277,21 +277,21 @@ def enlarged(base: Any, count: int, rng: np.random.Generator) -> Iterator[Any]:
 
 def make_vectors(folder: Path, count: int) -> int:
     """Write vectors and questions of the public sets; return how many real vectors there were."""
-    from benchmarks.evidence.index import SETS, ask, make_index  # noqa: PLC0415 - needs the sets' files
+    from benchmarks.evidence.index import DOCUMENT_SETS, ask, make_index  # noqa: PLC0415 - needs the sets' files
 
-    base = np.concatenate([make_index([name], SIZE).vectors for name in SETS]).astype(np.float32)
+    base = np.concatenate([make_index([name], SIZE).vectors for name in DOCUMENT_SETS]).astype(np.float32)
     rng = np.random.default_rng(7)
     np.save(folder / "vectors.npy", np.concatenate(list(enlarged(base, count, rng))))
-    asked = np.array([one.embedding for name in SETS for one in ask(name, 60)], np.float32)
+    asked = np.array([one.embedding for name in DOCUMENT_SETS for one in ask(name, 60)], np.float32)
     np.save(folder / "questions.npy", asked[rng.permutation(len(asked))])
     return len(base)
 
 
 def real_documents(count: int, rng: np.random.Generator) -> Iterator[tuple[Any, list[Any]]]:
     """Yield `count` chunks' worth of documents, each of sentences of one document of the public sets."""
-    from benchmarks.evidence.index import SETS, load  # noqa: PLC0415 - needs the sets' files
+    from benchmarks.evidence.index import DOCUMENT_SETS, load  # noqa: PLC0415 - needs the sets' files
 
-    texts = [text for name in SETS for text in load(name).documents.values()]
+    texts = [text for name in DOCUMENT_SETS for text in load(name).documents.values()]
     cut = [found for text in texts if len(found := [part for part in re.split(r"(?<=[.!?])\s+", text) if part]) > 20]
     for number in range(count // CHUNKS_PER_DOCUMENT):
         sentences = cut[number % len(cut)]
@@ -307,7 +307,7 @@ def write_words(folder: Path, count: int, real_count: int) -> None:
                 for page, chunks in pages(size, np.random.default_rng(1)):
                     store.put(page, chunks)
             (folder / f"{name}.part").rename(folder / name)
-    from benchmarks.evidence.index import SETS, load, sampled  # noqa: PLC0415 - needs the sets' files
+    from benchmarks.evidence.index import DOCUMENT_SETS, load, sampled  # noqa: PLC0415 - needs the sets' files
 
     rng, vocabulary = np.random.default_rng(3), words(np.random.default_rng(1))
 
@@ -315,7 +315,7 @@ def write_words(folder: Path, count: int, real_count: int) -> None:
         return [" ".join(word for low, high, size in ranges for word in vocabulary[rng.integers(low, high, size)])
                 for _ in range(QUESTIONS)]  # fmt: skip
 
-    real = [load(name).questions[place].text for name in SETS for place in sampled(load(name).questions, 10)]
+    real = [load(name).questions[place].text for name in DOCUMENT_SETS for place in sampled(load(name).questions, 10)]
     asked = {
         "two frequent, four rare": drawn((0, 300, 2), (300, VOCABULARY, 4)),
         "four frequent": drawn((0, 300, 4)),
