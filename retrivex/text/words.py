@@ -1,0 +1,258 @@
+r"""The one way in which words are read: by the index, the scorer, names of documents, duplicates and quotes.
+
+What differs in how the same word is written is evened out, and offsets lead back to the text:
+
+- **Case and forms.** Case folding (`ß` is `ss`) and compatibility forms of letters and digits (Unicode NFKC: ligatures,
+  full width, decomposed letters). Symbols and punctuation stay as they are: `Word` and a trade mark are no one word.
+- **Marks that writers leave out.** Accents of Latin and Greek; in Cyrillic the stress, and the dots of `ё`; vowel marks
+  of Arabic, Hebrew and Syriac, the hamza and madda of alef, and tatweel. Of letters with no decomposition: `ł`, `ø`,
+  `ı`, `æ`, `œ`. Marks that make another letter stay: `й`, `ї`, `ў`, the voicing of kana, vowels of Indic and Thai
+  scripts, and letters that only Vietnamese has.
+- **What is not seen.** Soft hyphens, zero-width characters and variation selectors are gone.
+- **Cut words.** A word that a hyphen cuts at a line's end is read as one word and as its parts, as a compound's own
+  hyphen may fall there; a word of Arabic script with a zero-width non-joiner as well.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Offsets = NDArray[np.int32]
+
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "æ": "ae", "œ": "oe"})
+_WITHOUT_MARKS = re.compile("[A-Za-z\u0370-\u03ff\u00c6\u00d8\u00e6\u00f8]")  # Latin and Greek, decomposed
+_KEPT = re.compile("[\u01a1\u01b0\u1ea0-\u1ef9\u0453\u045c]")  # Vietnamese; two letters of Macedonian
+_LEFT_OUT = "\u0300\u0301"  # of every letter: the stress in Cyrillic
+_LEFT_OUT_OF = {"\u0435": "\u0308", "\u0627": "\u0653\u0654\u0655"}  # the dots of yo; hamza and madda of alef
+_NOT_SEEN = re.compile(
+    "[\u0300-\u036f\u0483-\u0487"  # what no letter before took, and Cyrillic titles
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Hebrew
+    "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u08d3-\u08ff\u0711\u0730-\u074a"  # Arabic, Syriac
+    "\ufe00-\ufe0f\U000e0100-\U000e01ef]"  # variation selectors
+)
+_HALF_VOICED = re.compile("[\uff9e\uff9f]")  # marks of half-width kana are letters to Unicode
+
+_UNKNOWN = 255
+_MOST_MARKS = 30  # of one letter that are put together: UAX 15, stream-safe text
+
+_HYPHENS = "-\u2010\u00ad"
+_CUTTING = (*_HYPHENS, "\u200c")
+_BLANK = r"[^\S\r\n\f]{0,8}"
+_CUT = rf"{_BLANK}(?:\r\n?|[\n\f]){{1,2}}{_BLANK}"
+_ASCII_CUT = re.compile(rf"-{_CUT}")
+_ANY_CUT = re.compile(rf"[{_HYPHENS}]{_CUT}|(?<=[\u0600-\u06ff])\u200c(?=[\u0600-\u06ff])")
+
+
+class Reading(NamedTuple):
+    """A text as it is read.
+
+    Parameters
+    ----------
+    text : n characters
+    offsets : shape (n,), ascending, where in the source each of them stands; None where each stands in its place
+    """
+
+    text: str
+    offsets: Offsets | None = None
+
+
+def is_letter(character: str) -> bool:
+    """Whether a character belongs to a word: letters, digits, and the marks that some scripts write vowels with."""
+    return character.isalnum() or _is_mark(character)
+
+
+def read(text: str, *, join: bool = False, cased: bool = False) -> Reading:
+    """Read the words of a text; see the module.
+
+    Parameters
+    ----------
+    text : any
+    join : read a cut word as one word only, not as its parts too
+    cased : keep capitals
+
+    Examples
+    --------
+    >>> read("Straße").text, read("Straße").offsets.tolist()
+    ('strasse', [0, 1, 2, 3, 4, 4, 5])
+    >>> read("War-\\nranty").text
+    'war warranty ranty'
+    """
+    offsets = None
+    if not text.isascii():
+        if not unicodedata.is_normalized("NFC", text) or _HALF_VOICED.search(text):
+            text, offsets = _compose(text)
+        if _ANY_CUT.search(text):
+            text, offsets = _mend(text, offsets, _ANY_CUT, join=join)
+        return (_cased if cased else _folded).read(text, offsets)
+    if "-" in text and _ASCII_CUT.search(text):
+        text, offsets = _mend(text, None, _ASCII_CUT, join=join)
+    return Reading(text if cased else text.lower(), offsets)
+
+
+def read_text(text: str, *, join: bool = False, cased: bool = False) -> str:
+    """Return a text as it is read, without offsets; arguments as of `read`.
+
+    Examples
+    --------
+    >>> read_text("Die Lindenstraße"), read_text("Βιβλιοθήκη"), read_text("Ещё мой")
+    ('die lindenstrasse', 'βιβλιοθηκη', 'еще мой')
+    """
+    return read(text, join=join, cased=cased).text
+
+
+def has_cut(text: str) -> bool:
+    """Whether a word of a text may be cut at a line's end."""
+    return (_ASCII_CUT if text.isascii() else _ANY_CUT).search(text) is not None
+
+
+def ends_in_hyphen(text: str) -> bool:
+    """Whether the last word of a text may go on behind it, on another line."""
+    return text.rstrip()[-1:] in _CUTTING
+
+
+class _Characters:
+    """How each character is read, found out when it is first met.
+
+    Parameters
+    ----------
+    cased : keep capitals
+    """
+
+    def __init__(self, *, cased: bool) -> None:
+        self._cased = cased
+        self._texts: dict[int, str] = {}
+        self._codes = np.zeros(0x110000, dtype=np.uint32)  # of those that are read as one character
+        self._sizes = np.full(0x110000, _UNKNOWN, dtype=np.uint8)
+
+    def read(self, text: str, offsets: Offsets | None) -> Reading:
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        sizes = self._sizes[codes]
+        if sizes.max() == _UNKNOWN:
+            for code in np.unique(codes[sizes == _UNKNOWN]).tolist():
+                self._meet(code)
+            sizes = self._sizes[codes]
+        if sizes.min() == 1 == sizes.max():
+            return Reading(self._codes[codes].tobytes().decode("utf-32-le", "surrogatepass"), offsets)
+        offsets = (np.arange(len(text), dtype=np.int32) if offsets is None else offsets).repeat(sizes)
+        return Reading(text.translate(self._texts), offsets)
+
+    def _meet(self, code: int) -> None:
+        character = chr(code)
+        found = _fold(character)
+        if self._cased and character.isupper():
+            found = found.upper()
+        self._texts[code] = found
+        if len(found) == 1:
+            self._codes[code] = ord(found)
+        self._sizes[code] = len(found)
+
+
+def _fold(character: str) -> str:
+    kind = unicodedata.category(character)
+    if kind == "Cf" or _NOT_SEEN.match(character):
+        return ""
+    if kind[0] not in "LNM":
+        return character
+    base, letters = "", []
+    for letter in unicodedata.normalize("NFC", unicodedata.normalize("NFKC", character).lower()):
+        marks = unicodedata.normalize("NFD", letter)
+        if not _is_mark(letter):
+            base, marks = marks[0], marks[1:]
+            letters.append(base)
+        letters += [mark for mark in marks if _KEPT.match(letter) or not _is_left_out(base, mark)]
+    # last, as it would make a letter of the iota below a Greek vowel
+    return unicodedata.normalize("NFC", "".join(letters)).translate(_LETTERS).casefold()
+
+
+def _is_left_out(base: str, mark: str) -> bool:
+    """Whether writers leave a mark out that stands on a letter."""
+    return bool(_WITHOUT_MARKS.match(base)) or mark in _LEFT_OUT or mark in _LEFT_OUT_OF.get(base, "")
+
+
+def _is_mark(character: str) -> bool:
+    return character > "\u02ff" and unicodedata.category(character)[0] == "M"
+
+
+@lru_cache(maxsize=4096)
+def _goes_on(character: str) -> bool:
+    """Whether a character may be part of the letter before it: marks, vowels and ends of Korean syllables."""
+    return _is_mark(character) or "\u1160" <= character <= "\u11ff" or character in "\uff9e\uff9f"
+
+
+def _compose(text: str) -> tuple[str, Offsets]:
+    """Put letters and their marks together, as far as Unicode has a character for both."""
+    starts = [at for at, character in enumerate(text) if character < "\u0300" or not _goes_on(character)]
+    made: list[str] = []
+    offsets: list[int] = []
+    for start, end in pairwise([0, *[at for at in starts if at], len(text)]):
+        piece = text[start:end]
+        if 1 < len(piece) <= _MOST_MARKS:
+            piece = unicodedata.normalize("NFKC", piece)
+        made.append(piece)
+        offsets += range(start, end) if len(piece) == end - start else [start] * len(piece)
+    return "".join(made), np.array(offsets, dtype=np.int32)
+
+
+def _mend(text: str, offsets: Offsets | None, cut: re.Pattern[str], *, join: bool) -> tuple[str, Offsets]:
+    """Read cut words as one, in front of their second part."""
+    places = np.arange(len(text), dtype=np.int32) if offsets is None else offsets
+    made: list[str] = []
+    numbers: list[Offsets] = []
+    reached = 0
+    for (start, first_end), (second, end), *others in _cut_words(text, cut):
+        rest = text[second:end] + "".join([text[low:high] for low, high in others])
+        if join:
+            made.append(text[reached:first_end] + rest)
+            numbers += [places[reached:first_end], places[second:end], *[places[low:high] for low, high in others]]
+            reached = others[-1][1] if others else end
+            continue
+        first = text[start:first_end]
+        made += [text[reached:start], first, " ", first, rest, " "]
+        # ascending: the first part stands at its beginning, the rest of the whole word at that of the second part
+        numbers += [
+            places[reached:start],
+            places[start].repeat(len(first) + 1),
+            places[start:first_end],
+            places[second].repeat(len(rest) + 1),
+        ]
+        reached = second
+    return "".join([*made, text[reached:]]), np.concatenate([*numbers, places[reached:]])
+
+
+def _cut_words(text: str, cut: re.Pattern[str]) -> Iterator[list[tuple[int, int]]]:
+    """Yield where the parts of each word stand that is cut at the end of one or several lines."""
+    parts: list[tuple[int, int]] = []
+    for found in cut.finditer(text):
+        begin, end = found.span()
+        if not begin or end == len(text) or not (_is_of_text(text[begin - 1]) and _is_of_text(text[end])):
+            continue
+        low, high = begin, end
+        while low and is_letter(text[low - 1]):
+            low -= 1
+        while high < len(text) and is_letter(text[high]):
+            high += 1
+        if parts and parts[-1][1] == begin:
+            parts.append((end, high))
+            continue
+        if parts:
+            yield parts
+        parts = [(low, begin), (end, high)]
+    if parts:
+        yield parts
+
+
+def _is_of_text(character: str) -> bool:
+    """Whether a hyphen beside a character may cut a word: numbers keep theirs."""
+    return character.isalpha() or _is_mark(character)
+
+
+_folded = _Characters(cased=False)
+_cased = _Characters(cased=True)
