@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -43,6 +45,7 @@ def test_any_words_of_a_text_are_found_where_they_stand(text: str, data: st.Data
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     quote = text[start:end]
+    assume(not unicodedata.combining(text[end : end + 1] or " "))  # half a letter
     assume(quote.strip(" \"'“”‘’.…\n\t\u00a0\u200b"))
     folded = {" ".join(text[a:b].casefold().split()) for a, b in find_quote(text, quote.upper())}
     assert folded or "ß" in quote or quote.upper().casefold() != quote.casefold()
