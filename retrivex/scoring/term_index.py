@@ -12,7 +12,7 @@ from retrivex.merging.offsets import RUN_SEPARATOR_CHARS, OffsetIndex
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
 from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, join_rows
-from retrivex.text.words import has_cut, is_letter, read
+from retrivex.text.words import cut_words, is_letter, read
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
@@ -102,7 +102,7 @@ class _Boundaries:
         self.windows: list[str] = []
         firsts = axis.firsts.tolist()
         whole = [
-            number for number in numbers if has_cut(axis.runs[number].text) or _has_worded_joiner(axis.runs[number])
+            number for number in numbers if cut_words(axis.runs[number].text) or _has_worded_joiner(axis.runs[number])
         ]
         for number in whole:  # read as they are, as if all were in the first chunk
             run = axis.runs[number]

@@ -3,7 +3,7 @@ r"""The one way in which words are read: by the index, the scorer, names of docu
 What differs in how the same word is written is evened out, and offsets lead back to the text:
 
 - **Case and forms.** Case folding (`ß` is `ss`) and compatibility forms of letters and digits (Unicode NFKC: ligatures,
-  full width, decomposed letters). Symbols and punctuation stay as they are: `Word` and a trade mark are no one word.
+  full width, decomposed letters). Symbols and punctuation stay: a trade mark makes no letters of a word.
 - **Marks that writers leave out.** Accents of Latin and Greek; in Cyrillic the stress, and the dots of `ё`; vowel marks
   of Arabic, Hebrew and Syriac, the hamza and madda of alef, and tatweel. Of letters with no decomposition: `ł`, `ø`,
   `ı`, `æ`, `œ`. Marks that make another letter stay: `й`, `ї`, `ў`, the voicing of kana, vowels of Indic and Thai
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Offsets = NDArray[np.int32]
+Parts = list[tuple[int, int]]
 
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "æ": "ae", "œ": "oe"})
-_WITHOUT_MARKS = re.compile("[A-Za-z\u0370-\u03ff\u00c6\u00d8\u00e6\u00f8]")  # Latin and Greek, decomposed
+_WITHOUT_MARKS = re.compile("[a-z\u00e6\u00f8\u0370-\u03ff]")  # Latin and Greek, decomposed
 _KEPT = re.compile("[\u01a1\u01b0\u1ea0-\u1ef9\u0453\u045c]")  # Vietnamese; two letters of Macedonian
 _LEFT_OUT = "\u0300\u0301"  # of every letter: the stress in Cyrillic
 _LEFT_OUT_OF = {"\u0435": "\u0308", "\u0627": "\u0653\u0654\u0655"}  # the dots of yo; hamza and madda of alef
@@ -87,11 +88,11 @@ def read(text: str, *, join: bool = False, cased: bool = False) -> Reading:
     if not text.isascii():
         if not unicodedata.is_normalized("NFC", text) or any(mark in text for mark in _HALF_VOICED):
             text, offsets = _compose(text)
-        if has_cut(text):
-            text, offsets = _mend(text, offsets, join=join)
+        if parts := cut_words(text):
+            text, offsets = _mend(text, offsets, parts, join=join)
         return (_cased if cased else _folded).read(text, offsets)
-    if has_cut(text):
-        text, offsets = _mend(text, None, join=join)
+    if parts := cut_words(text):
+        text, offsets = _mend(text, None, parts, join=join)
     return Reading(text if cased else text.lower(), offsets)
 
 
@@ -106,9 +107,29 @@ def read_text(text: str, *, join: bool = False, cased: bool = False) -> str:
     return read(text, join=join, cased=cased).text
 
 
-def has_cut(text: str) -> bool:
-    """Whether a word of a text may be cut at a line's end."""
-    return any(mark in text and cut.search(text) for mark, cut in _CUTS.items())
+def cut_words(text: str) -> list[Parts]:
+    """Return where the parts of each word stand that is cut at the end of one or several lines.
+
+    Examples
+    --------
+    >>> cut_words("The war-\\nranty")
+    [[(4, 7), (9, 14)]]
+    """
+    cuts = [found.span() for mark, cut in _CUTS.items() if mark in text for found in cut.finditer(text)]
+    words: list[Parts] = []
+    for begin, end in sorted(cuts):
+        if not begin or end == len(text) or not (_is_of_text(text[begin - 1]) and _is_of_text(text[end])):
+            continue
+        low, high = begin, end
+        while low and is_letter(text[low - 1]):
+            low -= 1
+        while high < len(text) and is_letter(text[high]):
+            high += 1
+        if words and words[-1][-1][1] == begin:
+            words[-1].append((end, high))
+        else:
+            words.append([(low, begin), (end, high)])
+    return words
 
 
 def ends_in_hyphen(text: str) -> bool:
@@ -150,10 +171,10 @@ class _Characters:
         found = _fold(character)
         if self._cased and character.isupper():
             found = found.upper()
-        self._sizes[code] = len(found)
         self._codes[code] = ord(found) if len(found) == 1 else code
         if len(found) != 1:
             self._texts[code] = found
+        self._sizes[code] = len(found)  # last, as other threads go by it
 
 
 def _fold(character: str) -> str:
@@ -213,13 +234,13 @@ def _compose(text: str) -> tuple[str, Offsets]:
     return "".join([*made, text[reached:]]), np.arange(len(text), dtype=np.int32).repeat(sizes)
 
 
-def _mend(text: str, offsets: Offsets | None, *, join: bool) -> tuple[str, Offsets]:
+def _mend(text: str, offsets: Offsets | None, words: Sequence[Parts], *, join: bool) -> tuple[str, Offsets]:
     """Read cut words as one, in front of their second part."""
     places = np.arange(len(text), dtype=np.int32) if offsets is None else offsets
     made: list[str] = []
     numbers: list[Offsets] = []
     reached = 0
-    for (start, first_end), (second, end), *others in _cut_words(text):
+    for (start, first_end), (second, end), *others in words:
         rest = text[second:end] + "".join([text[low:high] for low, high in others])
         if join:
             made.append(text[reached:first_end] + rest)
@@ -237,27 +258,6 @@ def _mend(text: str, offsets: Offsets | None, *, join: bool) -> tuple[str, Offse
         ]
         reached = second
     return "".join([*made, text[reached:]]), np.concatenate([*numbers, places[reached:]])
-
-
-def _cut_words(text: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield where the parts of each word stand that is cut at the end of one or several lines."""
-    parts: list[tuple[int, int]] = []
-    for begin, end in sorted(found.span() for cut in _CUTS.values() for found in cut.finditer(text)):
-        if not begin or end == len(text) or not (_is_of_text(text[begin - 1]) and _is_of_text(text[end])):
-            continue
-        low, high = begin, end
-        while low and is_letter(text[low - 1]):
-            low -= 1
-        while high < len(text) and is_letter(text[high]):
-            high += 1
-        if parts and parts[-1][1] == begin:
-            parts.append((end, high))
-            continue
-        if parts:
-            yield parts
-        parts = [(low, begin), (end, high)]
-    if parts:
-        yield parts
 
 
 def _is_of_text(character: str) -> bool:

@@ -98,6 +98,11 @@ def test_a_word_cut_at_a_lines_end_is_read_whole_and_in_parts(text: str, words: 
     assert [word for word, _ in split_words(read_text(text))] == words.split()
 
 
+def test_rules_and_lists_cut_no_word() -> None:
+    text = "---\ntitle: a\n---\n\n- one\n- two -\n\n9-\nten"
+    assert read(text) == (text, None)
+
+
 def test_a_cut_word_may_be_read_whole_only() -> None:
     assert read_text("the War-\nranty is", join=True, cased=True) == "the Warranty is"
 
