@@ -131,8 +131,8 @@ def test_places_of_a_word_lead_to_source_text_that_is_read_so(sources: list[str]
         _, places = pool.find([(term, False)])
         assert len(places)
         assert sorted(set(places.tolist())) == places.tolist()
-        # a cut word's first part stands in front of it, and a character may stand for up to four words
-        near = [[word for word, _ in split_words(read_text(source[at:]))[:4]] for at in places]
+        # a cut word's first part stands in front of it, and a character may stand for four words
+        near = [[word for word, _ in split_words(read_text(source[at:]))[:10]] for at in places]
         assert all(any(word.startswith(term) for word in found) for found in near)
     for pair in sorted({word[:2] for word, unspaced in words if unspaced}):
         assert all(read_text(source[at:]).startswith(pair) for at in pool.anywhere(pair).tolist())
