@@ -21,6 +21,7 @@ from retrivex.model.serialization import chunk_to_dict
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import CHUNKER_KEY
 from retrivex.stores import DocumentInfo, SQLiteStore
+from retrivex.stores.sqlite.schema import SCHEMA_VERSION
 
 SAMPLE = 10
 """Documents that are listed by default."""
@@ -154,6 +155,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if scopes:
         yield "scopes", one_line(", ".join(scopes))
     yield "file", f"{facts['size_bytes']:,} bytes, schema version {facts['schema_version']}"
+    if facts["schema_version"] < SCHEMA_VERSION:
+        yield "words", "as an earlier version read them; the next document that is indexed brings all up to date"
     if "problems" in facts:
         yield "check", "; ".join(facts["problems"]) or "whole"
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.text.terms import TermIndex, is_unspaced, lowercase, split_words
+from retrivex.text.terms import TermIndex, is_unspaced, split_words
+from retrivex.text.words import read_text
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,8 +38,8 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     """Return the words to look for, and whether a word's end matters.
 
     Long words are looked for by their beginning, so that "treated" finds "treatment": endings carry grammar in most
-    languages that have them. So are short ones in scripts that write particles onto words, such as Korean. Text is
-    compared as it is written, in lower case: composed and decomposed accents, for one, are not the same.
+    languages that have them. So are short ones in scripts that write particles onto words, such as Korean. The question
+    is read as texts are, see `retrivex.text.words`.
 
     Examples
     --------
@@ -48,7 +49,7 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
     """
     terms: dict[str, bool] = {}
-    for word, unspaced in split_words(lowercase(question)):
+    for word, unspaced in split_words(read_text(question)):
         if unspaced:
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False

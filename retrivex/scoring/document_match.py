@@ -23,7 +23,8 @@ from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk
 from retrivex.scoring.bm25 import find_terms, question_terms
 from retrivex.scoring.term_index import TermIndexer
-from retrivex.text.terms import lowercase, split_words
+from retrivex.text.terms import split_words
+from retrivex.text.words import read_text
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -81,7 +82,7 @@ class DocumentMatch:
         words = [
             word
             for word, _ in split_words(question)
-            if any(low == term if whole else term in low for low in [lowercase(word)] for term, whole in terms)
+            if any(low == term if whole else term in low for low in [read_text(word)] for term, whole in terms)
         ]
         return {"doc_id": list(self.numbers)[self.meant], "words": list(dict.fromkeys(words))}
 

@@ -190,7 +190,7 @@ class Scorer:
             return None
         named = list(match.numbers)[match.meant]
         words = [term for (term, _), names in zip(match.terms, match.name_terms.tolist(), strict=True) if names]
-        others = [chunk.text.lower() for chunk in chunks if chunk.metadata.doc_id != named]
+        others = self.words.read([chunk.text for chunk in chunks if chunk.metadata.doc_id != named])
         # a word that others' texts have as well does not name it
         return named if any(not any(word in text for text in others) for word in words) else None
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk
 from retrivex.scoring.document_match import NAME_FIELDS
-from retrivex.text.terms import lowercase, split_words
+from retrivex.text.terms import split_words
+from retrivex.text.words import read_text
 
 Floats = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ def lift_named(p: Floats, units: Units, question: str) -> Lifted:
 @lru_cache(maxsize=16_384)
 def _as_words(text: str) -> str:
     """Return the words of a text between blanks, so that whole names can be looked for."""
-    return f" {' '.join(word for word, _ in split_words(lowercase(text)))} "
+    return f" {' '.join(word for word, _ in split_words(read_text(text, join=True)))} "
 
 
 @lru_cache(maxsize=16_384)

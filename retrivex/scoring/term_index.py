@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from retrivex.merging.offsets import RUN_SEPARATOR_CHARS, OffsetIndex
 from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
-from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, is_letter, lowercase
+from retrivex.text.terms import TermIndex, TermPositions, index_words, is_in_word, join_rows
+from retrivex.text.words import cut_words, is_letter, read
 
 _MAX_CHARS = 32_000_000  # characters of chunk text whose words are remembered
 _PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
 _WINDOW = 16  # characters in which a word is read anew: twice as many as are kept, as what follows can change a letter
-_SEPARATOR = "\n" * RUN_SEPARATOR_CHARS
 
 
 def _size(text: str) -> int:
@@ -34,44 +34,41 @@ class TermIndexer:
         known = self._index(axis.texts)
         tiled = _tile(axis, known)
         if tiled.all():
-            return TermIndex(known, axis.starts, lambda: _text(axis.rows(known)), lambda: [one.text for one in known])
-        boundaries = _Boundaries(axis, known, (~tiled).nonzero()[0].tolist())
-        texts = [run.text for run in axis.runs]
+            readings = [one.reading for one in known]
+            return TermIndex(known, axis.starts, lambda: join_rows(axis.rows(readings), axis.starts))
+        boundaries = _Boundaries(axis, known, (~tiled).nonzero()[0].tolist(), self._index)
         pool = TermIndex(
-            boundaries.parts,
-            axis.starts,
-            lambda: _SEPARATOR.join(map(lowercase, texts)),
-            lambda: list(map(lowercase, texts)),
+            boundaries.parts, axis.starts, lambda: join_rows([[read(run.text)] for run in axis.runs], axis.bases)
         )
-        pool.repair(boundaries.dropped, boundaries.split, [lowercase(window) for window in boundaries.windows])
+        pool.repair(boundaries.dropped, boundaries.split, boundaries.windows)
         return pool
 
     def stretches(self, texts: Sequence[str]) -> tuple[TermIndex, NDArray[np.int64]]:
         """Return where words begin in texts that stand apart, and where on its axis each text begins."""
         known = self._index(texts)
-        sizes = np.array([len(text) + len(_SEPARATOR) for text in texts], dtype=np.int64)
+        sizes = np.array([len(text) + RUN_SEPARATOR_CHARS for text in texts], dtype=np.int64)
         starts = sizes.cumsum() - sizes
-        low = [one.text for one in known]
-        return TermIndex(known, starts, lambda: _SEPARATOR.join(low), lambda: low), starts
+        return TermIndex(known, starts, lambda: join_rows([[one.reading] for one in known], starts)), starts
+
+    def read(self, texts: Sequence[str]) -> list[str]:
+        """Return texts as they are read."""
+        return [one.reading.text for one in self._index(texts)]
 
     def _index(self, texts: Sequence[str]) -> list[TermPositions]:
         """Return the words of each text, those met for the first time all at once."""
-        return self._known.find(texts, lambda fresh: index_words(list(map(lowercase, fresh))))
+        return self._known.find(texts, index_words)
 
 
 def _tile(axis: OffsetIndex, words: Sequence[TermPositions]) -> NDArray[np.bool_]:
     """Per run, whether its words are those of its chunks: none overlap, and no word goes on across their borders."""
     begins = np.frombuffer(bytes([one.begins for one in words]), dtype=np.bool_)
     ends = np.frombuffer(bytes([one.ends for one in words]), dtype=np.bool_)
-    apart = (axis.starts[1:] != axis.ends[:-1]) | (ends[:-1] & begins[1:])
+    is_open = np.frombuffer(bytes([one.is_open for one in words]), dtype=np.bool_)
+    apart = (axis.starts[1:] != axis.ends[:-1]) | (ends[:-1] & begins[1:]) | is_open[:-1]
     apart &= axis.goes_on
     tiled = np.ones(len(axis.runs), dtype=np.bool_)
     tiled[axis.run[1:][apart]] = False
     return tiled
-
-
-def _text(rows: Sequence[Sequence[TermPositions]]) -> str:
-    return _SEPARATOR.join(["".join([one.text for one in row]) for row in rows])
 
 
 class _Boundaries:
@@ -82,6 +79,7 @@ class _Boundaries:
     axis : the chunks
     known : what is remembered of each
     numbers : of the runs with such chunks
+    index : finds the words of texts
 
     Attributes
     ----------
@@ -90,20 +88,27 @@ class _Boundaries:
     split, windows : numbers of words that go on across a border, and the text from their beginning
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[TermPositions], numbers: Sequence[int]) -> None:
-        self.known = known
+    def __init__(
+        self,
+        axis: OffsetIndex,
+        known: Sequence[TermPositions],
+        numbers: Sequence[int],
+        index: Callable[[Sequence[str]], list[TermPositions]],
+    ) -> None:
+        self.axis = axis
         self.parts = list(known)
         self.dropped: list[tuple[int, int]] = []
         self.split: list[int] = []
         self.windows: list[str] = []
         firsts = axis.firsts.tolist()
-        by_chunks = [number for number in numbers if not _has_worded_joiner(axis.runs[number])]
-        for number in set(numbers).difference(by_chunks):  # read as they are, as if all were in the first chunk
+        whole = [
+            number for number in numbers if cut_words(axis.runs[number].text) or _has_worded_joiner(axis.runs[number])
+        ]
+        for number in whole:  # read as they are, as if all were in the first chunk
             run = axis.runs[number]
-            read = index_words([lowercase(run.text), *[""] * (len(run) - 1)])
-            self.parts[firsts[number] : firsts[number] + len(run)] = read
+            self.parts[firsts[number] : firsts[number] + len(run)] = index([run.text, *[""] * (len(run) - 1)])
         self.begins = list(itertools.accumulate([len(words.offsets) for words in self.parts], initial=0))
-        for number in by_chunks:
+        for number in sorted(set(numbers).difference(whole)):
             self._repair(axis.runs[number], firsts[number])
 
     def _repair(self, run: Run, chunk: int) -> None:
@@ -116,8 +121,9 @@ class _Boundaries:
                 continue
             over = max(0, reached - low)
             first = begin + (int(words.offsets.searchsorted(over)) if over else 0)
-            if in_word and low <= reached and is_in_word(self.known[at].text[over]):
-                first += not over  # the chunk takes the rest of the word for one
+            if in_word and low <= reached and (is_in_word(self.axis.texts[at][over]) if over else words.begins):
+                if not over:  # the chunk takes the rest of the word for one
+                    first += int(words.offsets.searchsorted(1))
                 if not self.split or self.split[-1] != last:
                     self.split.append(last)
                     self.windows.append(run.text[start : start + _WINDOW])

@@ -14,6 +14,7 @@ from retrivex.model.span import Span, cut_span
 from retrivex.scoring.scorer import Scores
 from retrivex.similarity.near_duplicates import repeats
 from retrivex.text.ranges import merge_ranges, remaining
+from retrivex.text.words import read_text
 from retrivex.tokens.incremental import JoinCounter
 
 # ---- before the selection: chunks
@@ -76,7 +77,7 @@ class NearDuplicate(NamedTuple):
     Parameters
     ----------
     of : the better chunk
-    similarity : Jaccard similarity of the character trigrams of both
+    similarity : Jaccard similarity of the character trigrams of both, as their words are read
     """
 
     of: ChunkKey
@@ -105,7 +106,8 @@ def near_copies(
     ]
     scored.sort(key=lambda pair: (-pair[0], pair[1].key))
     keys = [chunk.key for _, chunk in scored]
-    found = repeats([chunk.text for _, chunk in scored], threshold, [doc_id for doc_id, _ in keys])
+    read = [read_text(chunk.text, join=True, cased=True) for _, chunk in scored]
+    found = repeats(read, threshold, [doc_id for doc_id, _ in keys])
     return {
         keys[position]: NearDuplicate(keys[other], found.similarity[position].item())
         for position, other in enumerate(found.of.tolist())

@@ -12,6 +12,7 @@ import numpy as np
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.fields import Field, as_list, scores_of, texts_of
 from retrivex.similarity.near_duplicates import Repeats, repeats
+from retrivex.text.words import read_text
 
 T = TypeVar("T")
 
@@ -55,9 +56,9 @@ def deduplicate(
     Parameters
     ----------
     passages : dictionaries or objects with a text and a score, seed hits, or plain texts
-    threshold : least similarity of duplicates, in [0, 1]: the Jaccard similarity of their character trigrams. 1.0
-        leaves out equal texts alone; 0.85 also those in which some words differ; below 0.82 time grows with the
-        square of the number, and below 0.4 or so it is slow
+    threshold : least similarity of duplicates, in [0, 1]: the Jaccard similarity of their character trigrams, as words
+        are read apart from case. 1.0 leaves out equal texts alone; 0.85 also those in which some words differ; below
+        0.82 time grows with the square of the number, and below 0.4 or so it is slow
     keep : of a group, the passage with the highest score (the earliest of several), the first or the last
     compare_with : `first` takes passages in the order given, so that each is compared with the first of a group even
         where a better one is kept. `kept` takes them in the order of `keep`, the best, the first or the last to begin
@@ -140,7 +141,7 @@ def _of_groups(found: Repeats, ranked: Sequence[int]) -> list[Duplicate]:
 
 def _repeats(texts: Sequence[str], threshold: float) -> Repeats:
     if threshold < 1:
-        return repeats(texts, threshold)
+        return repeats([read_text(text, join=True, cased=True) for text in texts], threshold)
     first: dict[str, int] = {}
     of = [first.setdefault(text, position) for position, text in enumerate(texts)]
     return Repeats(np.array(of, dtype=np.int64), np.ones(len(texts)))

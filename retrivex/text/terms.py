@@ -1,14 +1,14 @@
 """A term index: the positions of the words of texts, found by comparing numbers instead of strings.
 
-A word is a run of letters and digits of any alphabet; it is kept as its first eight characters, in two numbers.
-Characters of scripts that are written without spaces make no words: they are looked for in the text.
+A word is a run of letters and digits of any alphabet, as `retrivex.text.words` reads it. It is kept as its first eight
+characters, in two numbers, with the place in the source where it begins. Characters of scripts that are written without
+spaces make no words: they are looked for in the text.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.text.scripts import UNSPACED_TERMS
+from retrivex.text.words import Offsets, Reading, ends_in_hyphen, is_letter, read, read_text
 
 Keys = NDArray[np.uint64]
 Places = NDArray[np.int64]
@@ -42,10 +43,11 @@ class TermPositions(NamedTuple):
     Parameters
     ----------
     places : int32 of shape (n,), offset of the first character of each
-    keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, in lower case; 0 for those that it does not have
+    keys : uint64 of shape (n, 2), its characters 1 to 4 and 5 to 8, as read; 0 for those that it does not have
     fingerprints : uint16 of shape (n,), made of the first two characters, by which most words differ
     begins, ends : whether the text begins with a letter, and ends with one
-    text : in lower case
+    is_open : whether it ends in a hyphen
+    reading : of the text
     """
 
     places: bytes
@@ -53,7 +55,8 @@ class TermPositions(NamedTuple):
     fingerprints: bytes
     begins: bool
     ends: bool
-    text: str
+    is_open: bool
+    reading: Reading
 
     @property
     def offsets(self) -> NDArray[np.int32]:
@@ -61,33 +64,9 @@ class TermPositions(NamedTuple):
         return np.frombuffer(self.places, dtype=np.int32)
 
 
-def lowercase(text: str) -> str:
-    """Return the text in lower case, every character in its place.
-
-    Examples
-    --------
-    >>> lowercase("İstanbul") == "i̇stanbul", len(lowercase("İstanbul"))
-    (False, 8)
-    """
-    low = text.lower()
-    if len(low) != len(text):  # a few capitals have small forms of two characters
-        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-    return low
-
-
 def is_unspaced(character: str) -> bool:
     """Whether a character belongs to a script that is written without spaces between words."""
     return character >= _FIRST_UNSPACED and _IS_UNSPACED.match(character) is not None
-
-
-def is_letter(character: str) -> bool:
-    """Whether a character belongs to a word: letters, digits, and the marks that some scripts write vowels with."""
-    return character.isalnum() or (character > "\u02ff" and unicodedata.category(character)[0] == "M")
-
-
-def is_in_word(character: str) -> bool:
-    """Whether a character that was met in a text before belongs to a word that is kept."""
-    return bool(_kinds[ord(character)] == _SPACED)
 
 
 def _kinds_of(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
@@ -102,8 +81,13 @@ def _kinds_of(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     return codes, kinds
 
 
+def is_in_word(character: str) -> bool:
+    """Whether a character of a text belongs to a word that is kept, or to none that is seen."""
+    return all(is_letter(letter) and not is_unspaced(letter) for letter in read_text(character))
+
+
 def split_words(text: str) -> list[tuple[str, bool]]:
-    """Return the words of a text, and whether each is of a script that is written without spaces.
+    """Return the words of a text that was read, and whether each is of a script that is written without spaces.
 
     Examples
     --------
@@ -119,21 +103,27 @@ def split_words(text: str) -> list[tuple[str, bool]]:
 
 
 def index_words(texts: Sequence[str]) -> list[TermPositions]:
-    """Find the words of each text, given in lower case."""
+    """Find the words of each text."""
+    readings = list(map(read, texts))
     # all at once: what an array costs is the same for one text and for a hundred; the end is room for the last word
-    codes, kinds = _kinds_of("\n".join([*texts, "\n" * 2 * _HALF]))
+    codes, kinds = _kinds_of("\n".join([*[reading.text for reading in readings], "\n" * 2 * _HALF]))
     in_word = kinds == _SPACED
     begins = np.flatnonzero(in_word[1:] & ~in_word[:-1]) + 1
     if in_word[0]:
         begins = np.concatenate(([0], begins))
     keys = _first_letters(codes, in_word, begins)
-    starts = np.cumsum([0, *[len(text) + 1 for text in texts]])
+    starts = np.cumsum([0, *[len(reading.text) + 1 for reading in readings]])
     edges = begins.searchsorted(starts)
     places = begins[: edges[-1]] - starts[:-1].repeat(np.diff(edges))
+    for number, reading in enumerate(readings):
+        if reading.offsets is not None:
+            own = slice(edges[number], edges[number + 1])
+            places[own] = reading.offsets[places[own]]
     columns = (places.astype(np.int32), keys.T, _fingerprints(keys[0]))
     has_text = starts[1:] - starts[:-1] > 1
     flags = [(in_word[at] & has_text).tolist() for at in (starts[:-1], starts[1:] - 2)]
-    return list(map(TermPositions, *[_cut_rows(column, edges.tolist()) for column in columns], *flags, texts))
+    flags.append(list(map(ends_in_hyphen, texts)))
+    return list(map(TermPositions, *[_cut_rows(column, edges.tolist()) for column in columns], *flags, readings))
 
 
 def _cut_rows(column: NDArray[Any], edges: Sequence[int]) -> list[bytes]:
@@ -159,6 +149,28 @@ def _fingerprints(heads: Keys) -> NDArray[np.uint16]:
     return (first * np.uint64(_SPREAD) + second).astype(np.uint16)
 
 
+def join_rows(rows: Sequence[Sequence[Reading]], bases: Sequence[int] | Places) -> Reading:
+    """Return what is read of rows of stretches that follow each other, with offsets on their axis.
+
+    Parameters
+    ----------
+    rows : a separator stands between each two
+    bases : where on the axis each stretch begins
+    """
+    text = _SEPARATOR.join(["".join([reading.text for reading in row]) for row in rows])
+    if all(reading.offsets is None for row in rows for reading in row):
+        return Reading(text)
+    numbered = iter(np.asarray(bases).tolist())
+    offsets: list[Offsets] = []
+    for row in rows:
+        for at, (reading, base) in enumerate(zip(row, numbered, strict=False)):
+            if not at and offsets:
+                offsets.append(np.arange(base - len(_SEPARATOR), base, dtype=np.int32))
+            own = np.arange(len(reading.text), dtype=np.int32) if reading.offsets is None else reading.offsets
+            offsets.append(own + np.int32(base))
+    return Reading(text, np.concatenate(offsets))
+
+
 class TermIndex:
     """The words of all candidates of a query, by their offsets in the candidates' joined text.
 
@@ -166,23 +178,21 @@ class TermIndex:
     ----------
     parts : words of stretches of text, in order
     bases : where on the axis each stretch begins
-    make_text : called where the text itself is needed; in lower case
-    make_texts : called where its stretches will do, such that no word goes on from one to the next
+    make_text : called where the text itself is needed, as it is read; its offsets are those of the axis
     """
 
     def __init__(
         self,
         parts: Sequence[TermPositions],
         bases: Sequence[int] | Places,
-        make_text: Callable[[], str],
-        make_texts: Callable[[], Sequence[str]],
+        make_text: Callable[[], Reading],
     ) -> None:
         self._make_text = make_text
-        self._make_texts = make_texts
         if not parts:
             parts, bases = index_words([""]), [0]
         self._bases = np.asarray(bases, dtype=np.int64)
-        places, keys, fingerprints, _, _, _ = zip(*parts, strict=True)
+        places, keys, fingerprints, _, _, _, readings = zip(*parts, strict=True)
+        self._is_moved = any(reading.offsets is not None for reading in readings)
         self._places = np.frombuffer(b"".join(places), dtype=np.int32)
         self._ends = np.array(list(map(len, places))).cumsum() // self._places.itemsize
         # these can be repaired
@@ -197,8 +207,9 @@ class TermIndex:
         ----------
         dropped : ranges of numbers of words that are none
         split : numbers of words that are longer than their stretch knows
-        windows : text from the beginning of each of those, in lower case
+        windows : text from the beginning of each of those
         """
+        windows = list(map(read_text, windows))
         for first, end in dropped:
             self._kept[first:end] = False
         codes, kinds = _kinds_of("\n".join([*windows, "\n" * 2 * _HALF]))
@@ -210,18 +221,22 @@ class TermIndex:
     @classmethod
     def of(cls, texts: Sequence[str]) -> TermIndex:
         """Return the pool of some texts."""
-        low = [lowercase(text) for text in texts]
-        bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in low[:-1]]])
-        return cls(index_words(low), bases, lambda: _SEPARATOR.join(low), lambda: low)
+        bases = np.cumsum([0, *[len(text) + len(_SEPARATOR) for text in texts[:-1]]])
+        parts = index_words(texts)
+        return cls(parts, bases, lambda: join_rows([[part.reading] for part in parts], bases))
 
     @cached_property
-    def text(self) -> str:
-        """All of the text, in lower case."""
+    def _reading(self) -> Reading:
         return self._make_text()
+
+    @property
+    def text(self) -> str:
+        """All of the text, as it is read."""
+        return self._reading.text
 
     @cached_property
     def _bytes(self) -> NDArray[np.uint8]:
-        return np.frombuffer("\n".join(self._make_texts()).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        return np.frombuffer(self.text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
     def places(self, words: Places | None = None) -> Places:
         """Return where on the axis words begin, given by their numbers; all of them by default."""
@@ -264,9 +279,20 @@ class TermIndex:
         for number, (term, _) in enumerate(terms):
             if len(term) > 2 * _HALF or max(term) > "\uffff":  # more than the keys hold
                 found = np.flatnonzero(numbers == number)
-                wrong = found[[not self.text.startswith(term, at) for at in places[found].tolist()]]
+                wrong = found[[not self._begins(term, at) for at in places[found].tolist()]]
                 numbers, places = np.delete(numbers, wrong), np.delete(places, wrong)
+        if self._is_moved and len(numbers):  # a cut word and its first part stand in one place
+            once = np.append(True, (numbers[1:] != numbers[:-1]) | (places[1:] != places[:-1]))
+            numbers, places = numbers[once], places[once]
         return numbers, places
+
+    def _begins(self, term: str, place: int) -> bool:
+        """Whether what is read at a place of the axis begins with a term."""
+        text, offsets = self._reading
+        if offsets is None:
+            return text.startswith(term, place)
+        low, high = offsets.searchsorted([place, place + 1]).tolist()
+        return any(text.startswith(term, at) for at in range(low, high))
 
     def _likely(self, heads: Keys) -> Places:
         """Numbers of the words whose first two letters are those of a term, given by characters 1 to 4."""
@@ -279,7 +305,8 @@ class TermIndex:
         # splitting finds all places at once, at the speed of a search
         parts = self.text.split(term)
         sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)) + len(term)
-        return np.asarray(np.cumsum(sizes)[:-1] - len(term), dtype=np.int64)
+        places = np.asarray(np.cumsum(sizes)[:-1] - len(term), dtype=np.int64)
+        return places if self._reading.offsets is None else self._reading.offsets[places].astype(np.int64)
 
     def count(self, letters: str) -> int:
         """Return how often one or two letters of words stand in the text, in and outside words, each counted once.

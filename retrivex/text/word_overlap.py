@@ -7,6 +7,7 @@ from zlib import crc32
 
 from retrivex.text.cache import TextCache
 from retrivex.text.scripts import CJK_WORDS
+from retrivex.text.words import read_text
 
 SIGNATURE_BITS = 2048
 
@@ -24,7 +25,7 @@ def word_signature(text: str) -> int:
     are written without spaces. Hashed with CRC-32, so that it is the same in every process.
     """
     bits = 0
-    for word in set(_WORDS.findall(text.lower())):
+    for word in set(_WORDS.findall(read_text(text))):
         if _CJK.search(word):
             for pair in {word[i : i + 2] for i in range(max(1, len(word) - 1))}:
                 bits |= 1 << (crc32(pair.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)

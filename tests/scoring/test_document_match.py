@@ -48,6 +48,20 @@ def test_a_document_is_meant_by_its_name(chunk: Chunk) -> None:
     assert meant("What do wasps eat?", named("bees"), chunk, named("ants")) == chunk.metadata.doc_id
 
 
+@pytest.mark.parametrize(
+    ("doc_id", "question", "word"),
+    [
+        ("Mu\u0308nchen.md", "Wo liegt München?", "München"),
+        ("Straßen.md", "Welche STRASSEN?", "STRASSEN"),
+        ("βιβλιοθήκη", "Πού είναι η βιβλιοθηκη;", "βιβλιοθηκη"),
+    ],
+)
+def test_a_name_may_be_spelt_otherwise(doc_id: str, question: str, word: str) -> None:
+    chunks = [named("bees"), named(doc_id), named("ants")]
+    assert meant(question, *chunks) == doc_id
+    assert word in match(question, *chunks).explain(question)["words"]  # type: ignore[operator]
+
+
 def test_a_heading_names_a_document_only_where_all_of_it_stands_under_it() -> None:
     parts = [make_chunk("d1", at, TEXT, at * 200, heading_path=(top,)) for at, top in enumerate(("Wasps", "Ants"))]
     assert meant("What do wasps eat?", named("bees"), *parts) is None

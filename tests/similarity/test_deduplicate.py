@@ -45,6 +45,15 @@ def test_the_default_leaves_out_equal_texts_alone() -> None:
     assert ids(deduplicate(passages)) == [1, 2]
 
 
+def test_a_copy_whose_words_are_spelt_otherwise_is_a_duplicate() -> None:
+    page = "The e\ufb03cient \ufb01lter saves wa-\nter in the de\u00adsert; Straße, cafe\u0301."
+    copy = "The efficient filter saves water in the desert; Strasse, café."
+    assert similarity(page, copy) < 0.7
+    assert find_duplicates([page, copy], 0.99)[0].similarity == 1.0
+    assert deduplicate([page, copy]) == [page, copy]  # 1.0 is for equal texts
+    assert deduplicate([QUEEN, QUEEN.upper()], 0.5) == [QUEEN, QUEEN.upper()]
+
+
 def test_of_equal_scores_the_earliest_is_kept() -> None:
     assert ids(deduplicate(rows((QUEEN, 0.5), (NEAR, 0.5)), 0.85)) == [0]
 

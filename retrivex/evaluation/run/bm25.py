@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.text.terms import lowercase, split_words
+from retrivex.text.terms import split_words
+from retrivex.text.words import read_text
 
 Places: TypeAlias = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ B = 0.75
 
 
 def index_terms(text: str) -> list[str]:
-    """Return the terms of a text: words in lower case, and pairs of characters where words have no spaces between them.
+    """Return the terms of a text: its words as read, and pairs of characters where words have no spaces between them.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def index_terms(text: str) -> list[str]:
     ['gpt', '4', '在北', '北京']
     """
     terms: list[str] = []
-    for word, unspaced in split_words(lowercase(text)):
+    for word, unspaced in split_words(read_text(text)):
         if unspaced and len(word) > 1:
             terms += [word[at : at + 2] for at in range(len(word) - 1)]
         else:

@@ -1,17 +1,19 @@
 """The full-text search terms of texts and of questions, built in one place so that they match.
 
-FTS5's own tokenizer (`porter unicode61`) splits at spaces, folds case and accents and stems English words. Scripts
-that are written without spaces would become one token a sentence; here their runs are cut into overlapping pairs of
-characters first. The last character of a run stands alone as well, so that every character begins some token and a
-question of one character can be answered by prefix.
+Words are those of `retrivex.text.words`. FTS5's own tokenizer (`porter unicode61`) splits them at spaces, folds the
+accents that are left on Latin letters and stems English words. Scripts that are written without spaces would become one
+token a sentence; here their runs are cut into overlapping pairs of characters first. The last character of a run stands
+alone as well, so that every character begins some token and a question of one character can be answered by prefix.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from retrivex.text.scripts import UNSPACED_INDEX
+from retrivex.text.words import read, read_text
 
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 """FTS5 `tokenize` option. Marks (`M*`) belong to words: Hindi and Thai vowels are marks."""
@@ -20,7 +22,7 @@ MAX_QUERY_TERMS = 256
 """Distinct terms of a question that are searched, the first ones; more than that is a pasted document."""
 
 _UNSPACED_RUN = re.compile(f"([{UNSPACED_INDEX}]+)")
-_NEEDS_CUTTING = re.compile(f"[{UNSPACED_INDEX}\uff00-\uffef]")  # and half-width kana, full-width Latin
+_NEEDED_CUTTING = re.compile(f"[{UNSPACED_INDEX}\uff00-\uffef]")  # in early files: half-width kana, full-width Latin
 
 # Left out of questions, not of the index: in an OR query they match most of the corpus and rank nothing.
 _STOP_WORDS_TEXT = (
@@ -39,17 +41,23 @@ def index_terms(text: str) -> str | None:
     --------
     >>> index_terms("The bird sings.")
     >>> index_terms("SQLite 全文检索").split()
-    ['SQLite', '全文', '文检', '检索', '索']
+    ['sqlite', '全文', '文检', '检索', '索']
     """
-    if text.isascii() or not _NEEDS_CUTTING.search(text):
+    made, offsets = read(text)
+    if offsets is None and (text.isascii() or all(map(_is_read_by_fts5, set(text)))):
         return None
-    return _UNSPACED_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", unicodedata.normalize("NFKC", text))
+    return _UNSPACED_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", made)
 
 
-def match_terms(question: str) -> list[str]:
+def match_terms(question: str, *, early: bool = False) -> list[str]:
     """Return the terms of `question`, each quoted for an FTS5 query; a row matches where it holds any of them.
 
     Terms hold only letters, digits and marks, so nothing a user types can reach FTS5's query syntax.
+
+    Parameters
+    ----------
+    question : any text
+    early : read its words as the index of a file of version 1 or 2 has them
 
     Examples
     --------
@@ -60,7 +68,7 @@ def match_terms(question: str) -> list[str]:
     >>> match_terms("???")
     []
     """
-    terms = list(dict.fromkeys(term for word in _words(question) for term in _query_terms(word)))
+    terms = list(dict.fromkeys(term for word in _words(question, early=early) for term in _query_terms(word)))
     telling = [term for term in terms if term.strip('"') not in _STOP_WORDS]
     return (telling or terms)[:MAX_QUERY_TERMS]
 
@@ -69,10 +77,21 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run))]
 
 
-def _words(question: str) -> list[str]:
-    if _NEEDS_CUTTING.search(question):
+def _words(question: str, *, early: bool) -> list[str]:
+    if not early:
+        question = read_text(question)
+    elif _NEEDED_CUTTING.search(question):
         question = unicodedata.normalize("NFKC", question)
     return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in question.lower()).split()
+
+
+@lru_cache(maxsize=4096)
+def _is_read_by_fts5(character: str) -> bool:
+    """Whether the tokenizer itself reads a character as `retrivex.text.words` does."""
+    if _UNSPACED_RUN.match(character):
+        return False
+    base, made = unicodedata.normalize("NFD", character)[0], read_text(character)
+    return made == character.lower() or (base.isascii() and unicodedata.normalize("NFD", made)[:1] == base.lower())
 
 
 def _query_terms(word: str) -> list[str]:

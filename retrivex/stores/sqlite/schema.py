@@ -15,10 +15,9 @@ from retrivex.stores.sqlite.fts import TOKENIZER
 APPLICATION_ID = 0x52565831
 """`RVX1` in the file's header: distinguishes a store from other SQLite databases."""
 
-SCHEMA_VERSION = 2
-"""2 has vectors in a file of their own; files without vectors are written as 1, which earlier versions read, too."""
+SCHEMA_VERSION = 3
+"""3 has words as `retrivex.text.words` reads them. 2 has vectors in a file of their own, which 1 has in a table."""
 
-_FIRST_VERSION = 1
 _PAUSE_S = 0.01
 
 # What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
@@ -132,7 +131,7 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         for statement in _TABLES:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {_FIRST_VERSION}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
 
 
@@ -179,12 +178,16 @@ def add_vector_tables(connection: sqlite3.Connection) -> None:
     """Turn a file into one whose vectors lie beside it, inside the caller's transaction."""
     for statement in _VECTOR_TABLES:
         connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def drop_vector_blobs(connection: sqlite3.Connection) -> None:
     """Remove the table in which version 1 kept vectors, inside the caller's transaction."""
     connection.execute("DROP TABLE IF EXISTS vectors")
+
+
+def has_early_words(connection: sqlite3.Connection) -> bool:
+    """Whether the index of a file has words as version 0.2 read them."""
+    return schema_version(connection) < SCHEMA_VERSION
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

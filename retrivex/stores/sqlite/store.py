@@ -39,6 +39,7 @@ from retrivex.stores.sqlite.ingest import (
     admit,
     missing_documents,
     remove,
+    update_words,
     write,
 )
 from retrivex.stores.sqlite.inspection import (
@@ -77,7 +78,7 @@ from retrivex.stores.sqlite.list_file import (
 )
 from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
-from retrivex.stores.sqlite.schema import ensure_schema
+from retrivex.stores.sqlite.schema import ensure_schema, has_early_words
 from retrivex.stores.sqlite.vector_file import (
     Floats,
     MissingVectorFileError,
@@ -411,11 +412,11 @@ class SQLiteStore:
         _check_k(k)
         if not isinstance(question, str):
             raise StoreError(f"question is {question!r}: it must be text; a vector goes to search_vector")
-        terms = match_terms(question)
-        if not terms or k == 0:
-            return []
 
         def ask(connection: sqlite3.Connection) -> list[SeedHit]:
+            terms = match_terms(question, early=has_early_words(connection))
+            if not terms or k == 0:
+                return []
             ranked = reading.rank_text(connection, terms, k, scope, where)
             return reading.load_hits(connection, ranked, vectors=self._embeddings())
 
@@ -474,6 +475,12 @@ class SQLiteStore:
         with self._readers.connection() as connection:
             space = vector_space(connection)
         return None if space is None else space.model
+
+    @property
+    def has_early_words(self) -> bool:
+        """Whether words are as version 0.2 read them, which some spellings do not find; until the next change."""
+        with self._readers.connection() as connection:
+            return has_early_words(connection)
 
     @property
     def model_folder(self) -> str | None:
@@ -549,7 +556,7 @@ class SQLiteStore:
         Parameters
         ----------
         size : chunks that the change writes
-        move : whether vectors that stand in the database are first moved beside it
+        move : whether a file of an earlier version is first brought up to date: its words, and vectors inside it
         """
         with self._lock, sqlite_errors(str(self.path)):
             connection = self._writing_connection()
@@ -558,6 +565,7 @@ class SQLiteStore:
                 self._tidy_up(connection)
             try:
                 if move:
+                    update_words(connection)
                     move_out(connection, self._vector_writer)
                 yield connection
             except VectorFileError:

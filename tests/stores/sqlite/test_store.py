@@ -217,7 +217,7 @@ def test_info_and_documents_say_what_is_there(store: SQLiteStore) -> None:
     assert (found.chunk_count, found.parent_count, found.vector_count, found.characters) == (2, 1, 2, 7)
     info = store.info()
     assert (info.documents, info.chunks, info.parents, info.vectors, info.characters) == (1, 2, 1, 2, 7)
-    assert (info.vector_model, info.vector_dimension, info.scopes, info.schema_version) == ("m", 1, (None,), 2)
+    assert (info.vector_model, info.vector_dimension, info.scopes, info.schema_version) == ("m", 1, (None,), 3)
 
 
 def test_check_finds_what_is_missing(store: SQLiteStore) -> None:
