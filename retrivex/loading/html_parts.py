@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-_NO_TEXT = "script, style, noscript, template, svg, canvas, iframe, object, embed, audio, video, map, annotation, annotation-xml"
+_NO_TEXT = (
+    "script, style, noscript, template, svg, canvas, iframe, object, embed, audio, video, map, "
+    "annotation, annotation-xml"
+)
 _STYLES = ("display:none", "display: none", "visibility:hidden", "visibility: hidden")
 # by the name that a note has for them
 _PARTS = {
