@@ -80,7 +80,8 @@ def load_yaml(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     try:
         values = list(yaml.load_all(text, YAML_LOADER))
     except (yaml.YAMLError, ValueError) as error:
-        raise LoadError(f"it is not valid YAML ({' '.join(str(error).split())}): correct it") from error
+        said = " ".join(str(error).replace(' in "<unicode string>",', ":").split())
+        raise LoadError(f"it is not valid YAML ({said}): correct it") from error
     except RecursionError:
         raise LoadError(f"it is nested deeper than {MAX_DEPTH}: flatten it") from None
     value = values[0] if len(values) == 1 else values
