@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote, urldefrag, urljoin
 
 from retrivex.model.document import Document
 
@@ -32,7 +32,8 @@ def document_links(document: Document) -> list[tuple[int, str]]:
     """Return the links of a Markdown document to documents beside it, as offset and `doc_id`, ascending.
 
     A target is a path from the folder of the document that links, one with a slash in front a path from the folder that
-    was given to the loader. Addresses of the web, links within the document and what stands in code are left out.
+    was given to the loader; where documents are named by their address, a target is an address, too. Other addresses of
+    the web, links within the document and what stands in code are left out.
 
     Examples
     --------
@@ -53,6 +54,12 @@ def document_links(document: Document) -> list[tuple[int, str]]:
 
 def _resolve(target: str, doc_id: str) -> str | None:
     """Return the document that a target names; None where it is another thing."""
+    if _ADDRESS.match(doc_id):
+        try:
+            address = urldefrag(urljoin(doc_id, target)).url
+        except ValueError:  # a bracket that is not closed
+            return None
+        return None if not address.startswith("http") or address == doc_id or len(address) > MAX_NAME else address
     if _ADDRESS.match(target):
         return None
     path = unquote(re.split(r"[#?]", target, maxsplit=1)[0])

@@ -30,6 +30,22 @@ def test_links_to_documents_beside_it(link: str, doc_id: str | None) -> None:
     assert links_of(f"See {link}" if "```" not in link else link) == ([] if doc_id is None else [(doc_id, 0)])
 
 
+@pytest.mark.parametrize(
+    ("target", "doc_id"),
+    [
+        ("food", "https://example.org/docs/food"),
+        ("/index.html#top", "https://example.org/index.html"),
+        ("https://bees.example/a", "https://bees.example/a"),
+        ("#top", None),
+        ("mailto:a@b", None),
+        ("https://[broken", None),
+    ],
+)
+def test_documents_that_are_named_by_their_address(target: str, doc_id: str | None) -> None:
+    found = links_of(f"See [x]({target}).", "https://example.org/docs/bees")
+    assert found == ([] if doc_id is None else [(doc_id, 0)])
+
+
 def test_a_chunk_has_the_links_of_its_own_text() -> None:
     text = "# Food\n\n[A](a.md), [A again](a.md), [B](b.md).\n\n# Sleep\n\nNone.\n\n# Work\n\n[C](c.md)."
     chunks = get_chunker("markdown").chunk(Document("x.md", text, format="markdown"))
