@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
@@ -62,8 +62,8 @@ def find_left_out(root: LexborNode) -> LeftOut:
         if _has_text([node for node in parts if node.mem_id != root.mem_id], nodes):
             names.append(name)
         nodes |= {node.mem_id for node in parts} - {root.mem_id}
-    outside = list(_outside_main(root, frozenset(nodes)))
-    if _has_text(outside, nodes):
+    outside, has_text = _outside_main(root, frozenset(nodes))
+    if has_text:
         names.append("what is outside its main part")
     return LeftOut(frozenset(nodes | {node.mem_id for node in outside}), tuple(names))
 
@@ -84,7 +84,10 @@ def text_of(node: LexborNode, hidden: frozenset[int] = frozenset()) -> str:
         elif current.tag == "br":
             pieces.append("\n")
         elif current.mem_id not in hidden:
-            waiting.extend(reversed(children_of(current)))
+            child = current.last_child
+            while child is not None:
+                waiting.append(child)
+                child = child.prev
     return "".join(pieces)
 
 
@@ -113,22 +116,25 @@ def _lies_in_section(node: LexborNode) -> bool:
     return False
 
 
-def _outside_main(root: LexborNode, hidden: frozenset[int]) -> Iterator[LexborNode]:
-    """Yield the elements beside the main part of a page that has exactly one; its title stays, wherever it stands."""
+def _outside_main(root: LexborNode, hidden: frozenset[int]) -> tuple[list[LexborNode], bool]:
+    """Return what is beside the main part of a page that has exactly one, and whether that has text.
+
+    The title of the page stays, wherever it stands.
+    """
     mains = [node for node in root.css(_MAIN) if node.mem_id not in hidden]
     if len(mains) != 1:
-        return
+        return [], False
     (main,) = mains
-    length = len(text_of(main, hidden).strip())
-    if length == 0 or length < _MAIN_SHARE * len(text_of(root, hidden).strip()):
-        return
+    outside: list[LexborNode] = []
     has_title = main.css_first("h1") is not None
     node = main
     while node.mem_id != root.mem_id and node.parent is not None:
-        for sibling in children_of(node.parent):
-            if sibling.mem_id != node.mem_id and (has_title or not _holds_title(sibling)):
-                yield sibling
+        siblings = [sibling for sibling in children_of(node.parent) if sibling.mem_id != node.mem_id]
+        outside += (sibling for sibling in siblings if has_title or not _holds_title(sibling))
         node = node.parent
+    length = sum(len(text_of(node, hidden).strip()) for node in outside)
+    shown = len(text_of(main, hidden).strip())
+    return (outside, length > 0) if shown > 0 and shown >= _MAIN_SHARE * (shown + length) else ([], False)
 
 
 def _holds_title(node: LexborNode) -> bool:

@@ -22,6 +22,8 @@ _BLOCK_SELECTOR = ", ".join(sorted(_BLOCKS | {"pre"}))
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _JOINING = _BLOCKS | {"sub", "sup", "wbr", "rt", "rp"}  # elements of which words may go on beside them, or cannot
 _BRACKET = re.compile(r"(?<!\\)[\[\]]")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_TO_QUOTE = re.compile(r"[\s()]")
 _MAX_TARGET = 1000  # characters of a link's target that is kept
 _LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]+)")
 _SPACES = re.compile(r"[ \t\n\r\f\u00a0]+")
@@ -184,7 +186,7 @@ class _Writer:
             return
         before = " " * words[0].isspace()
         after = " " * words[-1].isspace()
-        safe = f"<{target}>" if re.search(r"[\s()]", target) else target
+        safe = f"<{target}>" if _TO_QUOTE.search(target) else target
         del self._inline[start:]
         self._inline.extend(filter(None, (before, f"[{_BRACKET.sub(_escape, label)}]({safe})", after)))
 
@@ -247,7 +249,7 @@ class _Writer:
 
 def _is_page(target: str) -> bool:
     """Whether a link leads to another page, and neither within its own, nor to a program or a mailbox."""
-    scheme = re.match(r"([a-zA-Z][a-zA-Z0-9+.-]*):", target)
+    scheme = _SCHEME.match(target)
     known = scheme is None or scheme[1].lower() in ("http", "https")
     return known and 0 < len(target) <= _MAX_TARGET and not target.startswith("#") and not set("<>\n") & set(target)
 
