@@ -80,7 +80,7 @@ def load_yaml(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     try:
         values = list(yaml.load_all(text, YAML_LOADER))
     except (yaml.YAMLError, ValueError) as error:
-        said = " ".join(str(error).replace(' in "<unicode string>",', ":").split())
+        said = " ".join(str(error).split()).replace(' in "<unicode string>",', ":")
         raise LoadError(f"it is not valid YAML ({said}): correct it") from error
     except RecursionError:
         raise LoadError(f"it is nested deeper than {MAX_DEPTH}: flatten it") from None
