@@ -32,16 +32,16 @@ INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[lancedb,qdrant,$(call extras,frameworks)]' \
 	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
-INSTALL_engines = $(PIP) --group test mypy types-networkx -e '.[batch,cache,$(call extras,engines)]' \
+INSTALL_engines = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[batch,cache,$(call extras,engines)]' \
 	$(call packages,engines) psycopg-pool && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_wires = $(PIP) --group test mypy types-networkx -e '.[$(call extras,wires)]' \
+INSTALL_wires = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # the service with its tests; node and Go for the examples that call it
-INSTALL_serve = $(PIP) --group test mypy types-networkx cohere httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
+INSTALL_serve = $(PIP) --group test mypy types-networkx types-PyYAML cohere httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
 	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
 # Ray and Spark, which runs on Java

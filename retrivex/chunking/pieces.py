@@ -6,10 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import itemgetter
 
 from retrivex.chunking.blocks import headings, markdown_blocks, path_of
+from retrivex.chunking.links import document_links
 from retrivex.chunking.pages import edges_inside, page_edges
-from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.model.chunk import Chunk, ChunkKey, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.text.sentences import trim_range
 
@@ -39,7 +41,8 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     The text of a chunk is `document.text[start:end]`, untouched, with the white space behind it up to the next piece:
     neighbouring chunks then join into the very text of the document, line breaks and all. (Limits on a chunk's size
     do not count that white space.) White space before the first and behind the last piece is in no chunk, and pieces of
-    nothing but white space are left out. Page, scope, timestamp and metadata come from the document.
+    nothing but white space are left out. Page, scope, timestamp and metadata come from the document, and so do links: a
+    chunk in which another document is linked points to the first chunk of that.
 
     A piece that reaches across the start of a page is cut there, so that the page of a chunk is that of all its text;
     what that makes a mere part of another piece is left out. White space at the start of a page goes with the piece
@@ -58,6 +61,7 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     markdown = document.format == "markdown" and any(piece.heading_path is None for piece in kept)
     outline = headings(markdown_blocks(text)) if markdown else []
     custom = dict(document.metadata)
+    links = document_links(document)
     return [
         Chunk(
             text[start:end],
@@ -76,10 +80,17 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 chunk_count=len(kept),
                 scope=document.scope,
                 prefix=piece.prefix,
+                links=_links_between(links, start, end),
             ),
         )
         for chunk_id, (piece, start, end) in enumerate(zip(kept, *_ranges(text, kept, edges), strict=True))
     ]
+
+
+def _links_between(links: Sequence[tuple[int, str]], start: int, end: int) -> tuple[ChunkKey, ...]:
+    """Return the documents that are linked in a range: the first chunk of each, once."""
+    first, last = (bisect_left(links, offset, key=itemgetter(0)) for offset in (start, end))
+    return tuple((doc_id, 0) for doc_id in dict.fromkeys(doc_id for _, doc_id in links[first:last]))
 
 
 def _on_pages(pieces: Sequence[Piece], edges: Sequence[int]) -> Sequence[Piece]:

@@ -74,7 +74,7 @@ def index(
     ] = LISTED_FROM,
     as_json: AsJson = False,
 ) -> None:
-    """Index files and folders: text, Markdown, HTML, PDF, office files, JSONL.
+    """Index files and folders: text, Markdown, HTML, PDF, office files, CSV, JSON, YAML, JSONL.
 
     Runs again in no time: unchanged documents are skipped, changed ones replaced, vanished ones removed. What cannot
     be read is reported, and the rest goes on. Give the same options each time: other chunks mean cutting again.

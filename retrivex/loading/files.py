@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from retrivex.errors import LoadError
+from retrivex.loading.data import load_json, load_yaml
+from retrivex.loading.delimited import load_delimited
 from retrivex.loading.html import load_html
 from retrivex.loading.jsonl import document_from_dict, parse_lines, parse_open
 from retrivex.loading.limits import Allowance, LoadLimits
@@ -48,10 +50,13 @@ def _import_later(module: str, function: str, **fixed: str) -> _Loader:
 _COMPLEX: Mapping[str, _Loader] = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), load_html),
     ".pdf": _import_later("pdf", "load_pdf"),
+    **dict.fromkeys((".csv", ".tsv"), load_delimited),
+    ".json": load_json,
+    **dict.fromkeys((".yaml", ".yml"), load_yaml),
     **{suffix: _import_later("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
 }
 _LOADERS: Mapping[str, _Loader] = {
-    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ".csv", ".tsv", ""), load_text),
+    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ""), load_text),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
     **_COMPLEX,
 }

@@ -7,7 +7,8 @@ import re
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from retrivex.errors import LoadError
-from retrivex.loading.html_writer import text_of, write_markdown
+from retrivex.loading.html_parts import LeftOut, find_left_out, text_of
+from retrivex.loading.html_writer import write_markdown
 from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading
 from retrivex.loading.report import Loaded
@@ -50,7 +51,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     """
     decoded = decode(raw, declared=_declared_charset(raw))
     tree = _parse(decoded.text)
-    text = "" if tree.body is None else write_markdown(tree.body, Allowance(len(raw)))
+    text, left_out = _read(tree, len(raw))
     if not text.strip():
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
     document = Document(
@@ -61,15 +62,17 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         source=source,
         metadata=encoding_metadata(decoded),
     )
-    return Loaded(document, notes_of(decoded))
+    note = (f"left out: {', '.join(left_out.names)}",) if left_out.names else ()
+    return Loaded(document, (*notes_of(decoded), *note))
 
 
 def html_to_markdown(html: str) -> str:
     """Convert a page or a fragment to Markdown.
 
-    Scripts, styles, navigation, form controls and what is marked hidden are left out; links and emphasis become
-    their text; lists, tables (`|`), code (fenced) and headings keep their structure. Broken markup is read as a
-    browser reads it.
+    Scripts, styles, navigation, form controls, footers, cookie notices, deleted text and what is marked hidden are
+    left out, and so is what stands outside the `<main>` part of a page that has one. Emphasis becomes its text; links
+    to pages, lists, tables (`|`), code (fenced) and headings keep their structure. Broken markup is read as a browser
+    reads it.
 
     Raises
     ------
@@ -83,8 +86,14 @@ def html_to_markdown(html: str) -> str:
        - Stretch
     2. Fly
     """
-    body = _parse(html).body
-    return "" if body is None else write_markdown(body, Allowance(len(html)))
+    return _read(_parse(html), len(html))[0]
+
+
+def _read(tree: LexborHTMLParser, size: int) -> tuple[str, LeftOut]:
+    if tree.body is None:
+        return "", LeftOut(frozenset())
+    left_out = find_left_out(tree.body)
+    return write_markdown(tree.body, Allowance(size), left_out.nodes), left_out
 
 
 def _parse(html: str) -> LexborHTMLParser:

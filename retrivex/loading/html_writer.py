@@ -7,21 +7,10 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from retrivex.loading.html_parts import children_of, text_of
 from retrivex.loading.limits import Allowance
 from retrivex.loading.tables import Cell, pipe_table
 
-_HIDDEN = ", ".join(
-    [
-        "script, style, noscript, template, nav, [role=navigation]",
-        "svg, canvas, iframe, object, embed, audio, video, map, annotation, annotation-xml",
-        "button, select, input, textarea, datalist, dialog:not([open])",
-        '[hidden], [aria-hidden="true" i], .headerlink',
-        *(
-            f'[style*="{rule}" i]'
-            for rule in ("display:none", "display: none", "visibility:hidden", "visibility: hidden")
-        ),
-    ]
-)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCK_TAGS = (
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
@@ -31,6 +20,11 @@ _BLOCK_TAGS = (
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _BLOCK_SELECTOR = ", ".join(sorted(_BLOCKS | {"pre"}))
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
+_JOINING = _BLOCKS | {"sub", "sup", "wbr", "rt", "rp"}  # elements of which words may go on beside them, or cannot
+_BRACKET = re.compile(r"(?<!\\)[\[\]]")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_TO_QUOTE = re.compile(r"[\s()]")
+_MAX_TARGET = 1000  # characters of a link's target that is kept
 _LANGUAGE = re.compile(r"\blang(?:uage)?-([\w+#.-]+)")
 _SPACES = re.compile(r"[ \t\n\r\f\u00a0]+")
 # Text that would read as Markdown structure at the start of a line: it is text in the page and stays text.
@@ -40,39 +34,19 @@ _MARKUP = re.compile(
 )
 
 
-def write_markdown(root: LexborNode, allowance: Allowance) -> str:
-    """Write what a reader of the page sees under `root`, with one newline at the end; empty where that is nothing.
+def write_markdown(root: LexborNode, allowance: Allowance, hidden: frozenset[int]) -> str:
+    """Write what is under `root`, with one newline at the end; empty where that is nothing.
+
+    Parameters
+    ----------
+    hidden : `mem_id` of the elements that are left out
 
     Raises
     ------
     LoadError
         If it has more characters than the page is allowed.
     """
-    return _Writer(root, allowance).text()
-
-
-def text_of(node: LexborNode, hidden: frozenset[int] = frozenset()) -> str:
-    """Return the text under `node` as it stands, less the nodes whose `mem_id` is in `hidden`; `<br>` is a newline."""
-    pieces: list[str] = []
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        if current.is_text_node:
-            pieces.append(current.text_content or "")
-        elif current.tag == "br":
-            pieces.append("\n")
-        elif current.mem_id not in hidden:
-            waiting.extend(reversed(_children(current)))
-    return "".join(pieces)
-
-
-def _children(node: LexborNode) -> list[LexborNode]:
-    children = []
-    child = node.first_child
-    while child is not None:
-        children.append(child)
-        child = child.next
-    return children
+    return _Writer(root, allowance, hidden).text()
 
 
 @dataclass(slots=True)
@@ -87,14 +61,15 @@ class _Frame:
 class _Writer:
     """Walks a page once, without recursion, and writes its blocks."""
 
-    def __init__(self, root: LexborNode, allowance: Allowance, hidden: frozenset[int] | None = None) -> None:
+    def __init__(self, root: LexborNode, allowance: Allowance, hidden: frozenset[int]) -> None:
         self._root = root
         self._allowance = allowance
-        # A hidden <body> is shown by a script later on: only what lies inside it is left out.
-        found = root.css(_HIDDEN) if hidden is None else []
-        self._hidden = frozenset(node.mem_id for node in found) - {root.mem_id} if hidden is None else hidden
+        self._hidden = hidden
         self._pieces: list[str] = []  # the output, separators included
         self._inline: list[str] = []  # the paragraph being read
+        self._is_closed = False  # an element within the line has just ended
+        self._is_apart = False  # and another one begun: their words stay apart
+        self._links: list[int] = []  # where in the paragraph each open link begins
         self._frames: list[_Frame] = []
         self._numbers: list[int | None] = []  # next number of each open list; None for bullets
         self._level = 0  # of the heading being read
@@ -132,14 +107,17 @@ class _Writer:
         """Begin `node`; False where its children are not to be walked."""
         tag = node.tag or ""
         if node.is_text_node:
-            self._inline.append(_SPACES.sub(" ", (node.text_content or "").replace("\u00ad", "")))
+            self._add(_SPACES.sub(" ", (node.text_content or "").replace("\u00ad", "")))
             return False
         if node.is_comment_node or node.mem_id in self._hidden:
             return False
+        self._is_apart |= tag == "img" or (self._is_closed and tag not in _JOINING)
         if tag in ("pre", "code", "table", "br", "img"):
             return self._enter_special(node, tag)
         if tag in _BLOCKS:
             self._flush()
+        if tag == "a":
+            self._links.append(len(self._inline))
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
@@ -154,7 +132,8 @@ class _Writer:
         if tag == "br":
             self._inline.append("\n")
         elif tag == "img":
-            self._inline.append(_SPACES.sub(" ", node.attributes.get("alt") or ""))
+            self._add(_SPACES.sub(" ", node.attributes.get("alt") or ""))
+            self._is_apart = True
         elif tag == "pre":
             self._flush()
             self._write_code(node)
@@ -162,7 +141,8 @@ class _Writer:
             # An unclosed <code> runs on through the page: then it is not inline code, and its blocks are kept.
             if node.css_first(_BLOCK_SELECTOR) is not None:
                 return True
-            self._inline.append(_inline_code(_SPACES.sub(" ", text_of(node, self._hidden))))
+            self._add(_inline_code(_SPACES.sub(" ", text_of(node, self._hidden))))
+            self._is_closed = True
         else:
             self._flush()
             rows = _table_rows(node, self._hidden, self._allowance.size)
@@ -181,6 +161,34 @@ class _Writer:
             self._numbers.pop()
         elif tag in ("li", "blockquote"):
             self._frames.pop()
+        elif tag == "a":
+            self._close_link(node)
+        self._is_closed = tag not in _JOINING
+
+    def _add(self, text: str) -> None:
+        """Add to the paragraph; the words of neighbouring elements do not run together."""
+        if not text:
+            return
+        if self._is_apart and self._inline and _is_edge(self._inline[-1][-1], ")") and _is_edge(text[0], "["):
+            self._inline.append(" ")
+        self._inline.append(text)
+        self._is_closed = self._is_apart = False
+
+    def _close_link(self, node: LexborNode) -> None:
+        """Write what was read since the link began as a link, if it leads to a page and stands in a line."""
+        start = self._links.pop()
+        words = "".join(self._inline[start:])
+        target = (node.attributes.get("href") or "").strip()
+        label = " ".join(words.split())
+        if target.startswith("#") and not any(map(str.isalnum, label)):
+            del self._inline[start:]  # the sign at a heading that leads to itself
+        if not label or not _is_page(target) or node.css_first(_BLOCK_SELECTOR) is not None:
+            return
+        before = " " * words[0].isspace()
+        after = " " * words[-1].isspace()
+        safe = f"<{target}>" if _TO_QUOTE.search(target) else target
+        del self._inline[start:]
+        self._inline.extend(filter(None, (before, f"[{_BRACKET.sub(_escape, label)}]({safe})", after)))
 
     def _item(self) -> _Frame:
         number = self._numbers[-1] if self._numbers else None
@@ -239,6 +247,23 @@ class _Writer:
         self._item_opened = opens_item
 
 
+def _is_page(target: str) -> bool:
+    """Whether a link leads to another page, and neither within its own, nor to a program or a mailbox."""
+    scheme = _SCHEME.match(target)
+    known = scheme is None or scheme[1].lower() in ("http", "https")
+    return known and 0 < len(target) <= _MAX_TARGET and not target.startswith("#") and not set("<>\n") & set(target)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _is_edge(character: str, bracket: str) -> bool:
+    """Whether a word of a script that parts words with spaces, code or a link ends or begins with it."""
+    spaced = character.isalnum() and (character < "\u2e80" or "\uac00" <= character <= "\ud7a3")
+    return spaced or character in ("`", bracket)
+
+
 def _table_rows(table: LexborNode, hidden: frozenset[int], size: int) -> list[list[Cell]] | None:
     """Cells of a data table of a page of `size` bytes; None for a table that is there for the layout."""
     if (table.attributes.get("role") or "") in ("presentation", "none"):
@@ -260,7 +285,7 @@ def _cells(row: LexborNode, hidden: frozenset[int], size: int) -> list[Cell]:
             columns=_number(cell, "colspan", 1),
             rows=_number(cell, "rowspan", 1),
         )
-        for cell in _children(row)
+        for cell in children_of(row)
         if cell.tag in ("td", "th") and cell.mem_id not in hidden
     ]
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 
+from retrivex.loading.data import YAML_LOADER
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, encoding_metadata, notes_of, require_text
 from retrivex.model.document import Document
 
-_OPENING = re.compile(r"---[ \t]*\r?\n")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_BLOCK = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _YAML_LINE = re.compile(r"[\w.-]+[ \t]*:(?:[ \t]|$)|[ \t]|- |-$|#|$")
-_SCALAR = re.compile(r"^([\w.-]+)[ \t]*:[ \t]+(\S.*?)[ \t]*$")
+_PLAIN_LINE = re.compile(r"^([\w.-]+)[ \t]*:[ \t]+([^\s\[{|>&*!#].*?)[ \t]*$")
+_MAX_FRONT_MATTER = 64 * 1024  # characters; no list of tags is longer
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ATX_H1 = re.compile(r" {0,3}#(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT_H1 = re.compile(r" {0,3}=+[ \t]*$")
@@ -25,52 +29,74 @@ _INLINE = MarkdownIt("commonmark")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The block of `key: value` lines at the beginning of some Markdown files.
+    """The block of `key: value` (YAML) or `key = value` (TOML) lines at the beginning of some Markdown files.
 
     Parameters
     ----------
     length : code points it takes, closing line and the blank lines after it included; 0 where there is none
-    values : its top-level scalars, as strings; lists and nested values are left out
+    values : its top-level values, as strings and lists of strings; nested values are left out, but for names
+    note : what of it could not be read; None where all could
     """
 
     length: int = 0
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str | list[str]] = field(default_factory=dict)
+    note: str | None = None
 
 
 def read_front_matter(text: str) -> FrontMatter:
-    r"""Find the front matter `text` begins with.
+    r"""Find the front matter `text` begins with: YAML between lines of `---`, TOML between lines of `+++`.
 
-    It is recognised by its lines, not parsed as YAML: a file that merely opens with a rule (`---`) keeps its text.
+    YAML is recognised by its lines: a file that merely opens with a rule (`---`) keeps its text.
 
     Examples
     --------
     >>> found = read_front_matter("---\ntitle: 'Bees'\ntags: [a, b]\n---\n\n# Sleep\n")
     >>> found.length, found.values
-    (36, {'title': 'Bees'})
+    (36, {'title': 'Bees', 'tags': ['a', 'b']})
+    >>> read_front_matter("+++\ndate = 2024-05-01\n+++\n").values
+    {'date': '2024-05-01'}
     >>> read_front_matter("---\nJust a rule above.\n---\n").length
     0
     """
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
+    found = _BLOCK.match(text, 0, _MAX_FRONT_MATTER)
+    if found is None or not found[2].strip():
         return FrontMatter()
-    lines = text[opening.end() : closing.start()].splitlines()
-    if not lines or not all(_YAML_LINE.match(line) for line in lines):
+    rest = text[found.end() :]
+    length = len(text) - len(rest.lstrip("\r\n"))
+    if found[1] == "+++":
+        try:
+            return FrontMatter(length, _values(tomllib.loads(found[2].replace("\r\n", "\n"))))
+        except (ValueError, RecursionError):  # TOMLDecodeError is a ValueError
+            return FrontMatter(note="its front matter is not valid TOML: it was left in the text")
+    lines = found[2].splitlines()
+    if not all(_YAML_LINE.match(line) for line in lines):
         return FrontMatter()
-    rest = text[closing.end() :]
-    blank = len(rest) - len(rest.lstrip("\r\n"))
-    return FrontMatter(closing.end() + blank, dict(filter(None, map(_scalar, lines))))
+    try:
+        read = yaml.load(found[2], YAML_LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        plain_lines: dict[str, str | list[str]] = {line[1]: line[2] for line in map(_PLAIN_LINE.match, lines) if line}
+        return FrontMatter(length, plain_lines, "its front matter is not valid YAML: only its plain lines were read")
+    return FrontMatter(length, _values(read)) if isinstance(read, dict) else FrontMatter()
 
 
-def _scalar(line: str) -> tuple[str, str] | None:
-    found = _SCALAR.match(line)
-    if found is None or found[2][0] in "[{|>&*!#":  # lists, mappings, blocks, anchors, comments: not plain values
-        return None
-    key, value = found[1], found[2]
-    if value[0] in "'\"":
-        quoted = re.match(r"(['\"])(.*)\1(?:\s+#.*)?$", value)
-        return (key, quoted[2]) if quoted else None
-    return key, re.sub(r"\s+#.*$", "", value)
+def _values(read: Mapping[str, Any]) -> dict[str, str | list[str]]:
+    values: dict[str, str | list[str]] = {}
+    for key, value in read.items():
+        if isinstance(value, list):
+            if names := [name for name in map(_value, value) if name]:
+                values[str(key)] = names
+        elif name := _value(value):
+            values[str(key)] = name
+    return values
+
+
+def _value(value: Any) -> str:
+    """Return a value as it is written, of an author with a page or address the name; empty for other nested ones."""
+    if isinstance(value, dict):
+        value = value.get("name", "")
+    if isinstance(value, dict | list):
+        return ""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def first_heading(text: str) -> str | None:
@@ -136,8 +162,8 @@ def load_markdown(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
 
     Front matter is cut off, and offsets count in what remains: left in, CommonMark would read its closing line as
     the underline of a heading. `metadata["text_start"]` is the number of code points cut, so that
-    `text_start + offset` is the place in the file. Its top-level scalars become metadata (strings); `title` gives
-    the title (else the first level-1 heading does) and `date` the timestamp.
+    `text_start + offset` is the place in the file. Its top-level values become metadata (strings, and lists of them);
+    `title` gives the title (else the first level-1 heading does) and `date` the timestamp.
 
     Raises
     ------
@@ -160,9 +186,14 @@ def load_markdown(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         doc_id,
         text,
         format="markdown",
-        title=front.values.get("title") or first_heading(text),
+        title=_single(front, "title") or first_heading(text),
         source=source,
-        timestamp=timestamp_of(front.values.get("date")),
+        timestamp=timestamp_of(_single(front, "date")),
         metadata=metadata,
     )
-    return Loaded(document, notes_of(decoded))
+    return Loaded(document, (*notes_of(decoded), *((front.note,) if front.note else ())))
+
+
+def _single(front: FrontMatter, key: str) -> str | None:
+    value = front.values.get(key)
+    return value if isinstance(value, str) else None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.chunking import Chunker, ParentChildChunker
+from retrivex.chunking.links import has_links
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError, quoted
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
@@ -215,7 +216,9 @@ def prepare_document(
 
 def _digest(document: Document, chunker: Chunker, tokenizer: Tokenizer, encoder: Encoder | None) -> str:
     model = "" if encoder is None else encoder.name
-    return content_hash(document, chunker=chunker.name, encoder=model, tokenizer=tokenizer.name)
+    # version 0.2 cut without links: documents that have some are cut anew
+    cut = f"{chunker.name} with links" if has_links(document) else chunker.name
+    return content_hash(document, chunker=cut, encoder=model, tokenizer=tokenizer.name)
 
 
 def _encode(

@@ -57,7 +57,7 @@ def test_headings_of_the_page_before_still_stand_above() -> None:
 
 @pytest.mark.parametrize("name", ["auto", "sentence", "adaptive", "parent-child"])
 def test_a_page_of_a_pdf_is_found_by_its_number(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     pdf = FPDF()
     pdf.set_font("Helvetica", size=12)
     for subject in ("Bees", "Wasps", "Ants"):

@@ -20,7 +20,7 @@ from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
-pytest.importorskip("pypdf")
+pytest.importorskip("pypdfium2")
 
 FOLDER = Path(__file__).parents[1] / "golden" / "handbook"
 QUESTIONS = [json.loads(line) for line in (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -467,10 +467,54 @@ def mutate(rng: random.Random, raw: bytes) -> bytes:
     return bytes(made)
 
 
+def make_table(rng: random.Random) -> bytes:
+    """Rows of cells, some quoted, some of another width."""
+    mark = rng.choice((",", ",", ";", "\t", "|"))
+    cells = ("sku", "1", "2.50", '"a, b"', '"two\nlines"', '"open', "", "5|8", "Pump \u2028 x", 'x"y', "2019")
+    rows = [[rng.choice(cells) for _ in range(rng.choice((1, 3, 3, 3, 4)))] for _ in range(rng.choice((1, 5, 80)))]
+    return rng.choice(("\n", "\r\n", "\r")).join(mark.join(row) for row in rows).encode()
+
+
+def _make_value(rng: random.Random, depth: int) -> Any:
+    if depth and rng.random() < 0.7:
+        inner = [_make_value(rng, depth - 1) for _ in range(rng.choice((0, 1, 3, 9)))]
+        return inner if rng.random() < 0.5 else {make_text(rng): value for value in inner}
+    return rng.choice((1, 2.5, None, True, make_text(rng), "x " * 200, "a\n\n# b"))
+
+
+def make_json(rng: random.Random) -> bytes:
+    """Make one JSON value, which is YAML, too."""
+    return json.dumps(_make_value(rng, rng.choice((1, 2, 4))), ensure_ascii=rng.random() < 0.5).encode(
+        "utf-8", "replace"
+    )
+
+
+def make_yaml(rng: random.Random) -> bytes:
+    """Lines of YAML, with anchors, tags and several documents, indented as it comes."""
+    parts = (
+        "a: b",
+        "- x",
+        "b: &n [1, 2]",
+        "c: *n",
+        "<<: *n",
+        "---",
+        "# note",
+        "d: |",
+        "text",
+        "e: !!python/name:os.x",
+        "f: {g: h}",
+        "? [k]",
+    )
+    lines = ("  " * rng.choice((0, 0, 1, 2)) + rng.choice(parts) for _ in range(rng.choice((1, 5, 30))))
+    return "\n".join(lines).encode()
+
+
 Maker = Callable[[random.Random], bytes]
 MAKERS: dict[str, Maker] = {
     ".txt": make_plain,
-    ".csv": make_plain,
+    ".csv": make_table,
+    ".json": make_json,
+    ".yaml": lambda rng: rng.choice((make_json, make_yaml))(rng),
     ".log": make_plain,
     ".md": make_markdown,
     ".html": make_html,

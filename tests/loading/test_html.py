@@ -173,9 +173,87 @@ def test_scripts_navigation_and_hidden_parts_are_left_out() -> None:
         """
         ## Yes
 
-        A link and a bee.
+        A [link](https://example.org) and a bee.
         """,
     )
+
+
+@pytest.mark.parametrize(
+    "deleted",
+    ["<del>40</del>", "<s>40</s>", "<strike>40</strike>", '<span style="text-decoration: line-through">40</span>'],
+)
+def test_deleted_text_is_gone_and_inserted_text_stays(deleted: str) -> None:
+    page = f"<p>Price: {deleted} <ins>30</ins> euros</p><table><tr><td>Price<td>{deleted} 30</table>"
+    check(page + f"<pre>a\n{deleted}b</pre>", "Price: 30 euros\n\n| Price | 30 |\n| --- | --- |\n\n```\na\nb\n```")
+    assert load_html(page.encode(), "a.html").notes == ("left out: deleted text",)
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ('<a href="g.html">the guide</a><img alt="Chart"><b>Now</b>', "[the guide](g.html) Chart Now"),
+        ("<b>Name</b><i>Town</i>", "Name Town"),
+        ("<span>Price</span><code>x</code><span>y</span>", "Price `x` y"),
+        ("a<img alt='bee'>b", "a bee b"),
+        ("<b>un</b>believable H<sub>2</sub>O, a<wbr>b", "unbelievable H2O, ab"),
+        ("<b>requests.</b><b>get</b><i>(</i><i>url</i>", "requests.get(url"),
+        ("<b>東</b><i>京</i>", "東京"),
+    ],
+)
+def test_words_of_neighbouring_elements_stay_apart(html: str, markdown: str) -> None:
+    check(f"<p>{html}</p>", markdown)
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ('See<a href=" a.html "> the <b>guide</b> </a>now.', "See [the guide](a.html) now."),
+        ('<a href="a b(1).html">x [1]</a>', r"[x \[1\]](<a b(1).html>)"),
+        ('<a href="a.html"><code>f()</code></a>s', "[`f()`](a.html)s"),
+        (
+            '<a href="#top">up</a> <a href="javascript:x()">do</a> <a href="mailto:a@b">mail</a> <a>name</a>',
+            "up do mail name",
+        ),
+        ('<a href="a.html"><img src="x.png"></a>x', "x"),
+        ('<a href="a.html"><img alt="Logo"></a>', "[Logo](a.html)"),
+        ('<h2>Sleep<a href="#sleep">§</a></h2>', "## Sleep"),
+        ('<h2><a href="a.html">Sleep</a></h2>', "## [Sleep](a.html)"),
+        ('<a href="a.html"><h2>Sleep</h2><p>At night.</p></a>', "## Sleep\n\nAt night."),
+        ('<table><tr><td><a href="a.html">a|b</a><td>c</table>', "| [a\\|b](a.html) | c |\n| --- | --- |"),
+    ],
+)
+def test_links_to_pages_stay(html: str, markdown: str) -> None:
+    check(html, markdown)
+
+
+PAGE = """<header><h1>Bees</h1><form><input><button>Search</button></form></header>
+<div class="cookie-banner">We use cookies.</div><nav>Home</nav>{0}<footer>(c) ACME</footer>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "markdown", "left_out"),
+    [
+        (
+            "<p>They sleep.<section id=cookies><p>Cookies are sweet.<footer>Ann</footer></section>",
+            "# Bees\n\nThey sleep.\n\nCookies are sweet.\n\nAnn",
+            "navigation, form controls, cookie notices, footers",
+        ),
+        (
+            "<div>Popular today</div><main><p>They sleep.</main><aside>More</aside>",
+            "# Bees\n\nThey sleep.",
+            "navigation, form controls, cookie notices, footers, what is outside its main part",
+        ),
+        (
+            "<main>menu</main><p>They sleep in the night, and most of them at home.",
+            "# Bees\n\nmenu\n\nThey sleep in the night, and most of them at home.",
+            "navigation, form controls, cookie notices, footers",
+        ),
+    ],
+)
+def test_what_is_not_about_the_subject_is_left_out_with_a_note(body: str, markdown: str, left_out: str) -> None:
+    page = PAGE.format(body)
+    check(page, markdown)
+    assert load_html(page.encode(), "a.html").notes == (f"left out: {left_out}",)
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,13 @@ def pdf_of_one_stream(pages: int, shown: int) -> bytes:
 
 
 def test_pages_of_one_stream_are_not_read_without_end(tmp_path: Path) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     with pytest.raises(LoadError, match=TOO_MUCH):
         load(tmp_path / "a.pdf", pdf_of_one_stream(1000, 5_000))
 
 
 def test_a_few_pages_of_one_stream_are_read(tmp_path: Path) -> None:
-    pytest.importorskip("pypdf")
+    pytest.importorskip("pypdfium2")
     assert load(tmp_path / "a.pdf", pdf_of_one_stream(3, 20)).count("x") == 60
 
 

@@ -36,8 +36,66 @@ def test_front_matter_gives_title_date_and_plain_values() -> None:
         "title": "Bees: a study",
         "date": "2024-05-01",
         "draft": "false",
+        "tags": ["insects", "sleep"],
+        "authors": ["Ann"],
         "text_start": PAGE.index("# Another"),
     }
+
+
+TOML = """+++
+title = "Pumps"
+date = 2024-05-01T12:00:00Z
+draft = false
+weight = 3
+tags = ["water", "seals"]
+author = { name = "Ann", email = "ann@example.org" }
+
+[extra]
+toc = true
++++
+
+# Another title
+"""
+
+
+def test_toml_is_front_matter_as_yaml_is() -> None:
+    document = load_markdown(TOML.encode(), "pumps.md").document
+    assert document.text == "# Another title\n"
+    assert (document.title, document.timestamp) == ("Pumps", 1714564800.0)
+    assert dict(document.metadata) == {
+        "title": "Pumps",
+        "date": "2024-05-01 12:00:00+00:00",
+        "draft": "false",
+        "weight": "3",
+        "tags": ["water", "seals"],
+        "author": "Ann",
+        "text_start": TOML.index("# Another"),
+    }
+    assert load_markdown(TOML.replace("\n", "\r\n").encode(), "pumps.md").document.title == "Pumps"
+
+
+@pytest.mark.parametrize(
+    ("front", "values", "note"),
+    [
+        (
+            "---\ntitle: Bees: a study\ntags: [a\n---\n",
+            {"title": "Bees: a study"},
+            "not valid YAML: only its plain",
+        ),
+        ("+++\ntitle = Bees\n+++\n", {}, "not valid TOML: it was left in the text"),
+        (
+            "---\ntags:\n- a\n- b\nsummary: >\n  Two\n---\n",
+            {"tags": ["a", "b"], "summary": "Two\n"},
+            None,
+        ),
+        ("---\nversion: 1.10\nx: !!python/name:os.system\n---\n", {"version": "1.10"}, None),
+    ],
+)
+def test_front_matter_that_is_odd(front: str, values: dict[str, object], note: str | None) -> None:
+    loaded = load_markdown(f"{front}Text.\n".encode(), "a.md")
+    assert {key: value for key, value in loaded.document.metadata.items() if key != "text_start"} == values
+    assert loaded.document.text.endswith("Text.\n")
+    assert (note is None and not loaded.notes) or (note is not None and note in loaded.notes[0])
 
 
 def test_windows_newlines_stay() -> None:

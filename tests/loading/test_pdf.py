@@ -6,8 +6,11 @@ from fpdf import FPDF
 
 from retrivex.errors import LoadError
 
-pytest.importorskip("pypdf")
-from retrivex.loading.pdf import PAGE_SEPARATOR, load_pdf
+pytest.importorskip("pypdfium2")
+from pypdfium2 import PdfiumError
+
+from retrivex.loading.pdf import load_pdf
+from retrivex.loading.running_lines import PAGE_SEPARATOR
 
 CREATED = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -40,12 +43,109 @@ def test_every_page_begins_where_page_starts_says() -> None:
 
 
 def test_pages_without_text_are_noted_and_keep_the_numbers_right() -> None:
-    loaded = load_pdf(make_pdf(["", "two", "", "", "five", ""]), "a.pdf")
-    assert loaded.document.text == "two" + PAGE_SEPARATOR + "five"
-    assert loaded.document.page_starts == (0, 0, 5, 5, 5, 9)
+    loaded = load_pdf(make_pdf(["", "Two.", "", "", "Five.", ""]), "a.pdf")
+    assert loaded.document.text == "Two." + PAGE_SEPARATOR + "Five."
+    assert loaded.document.page_starts == (0, 0, 6, 6, 6, 11)
     assert loaded.document.page_at(0) == 2
-    assert loaded.document.page_at(loaded.document.text.index("five")) == 5
+    assert loaded.document.page_at(loaded.document.text.index("Five")) == 5
     assert loaded.notes == ("no text on page 1, 3-4, 6 of 6: pictures or scans",)
+
+
+class Report(FPDF):
+    def header(self) -> None:
+        self.cell(0, 10, "ACME Corp - Confidential", new_x="LMARGIN", new_y="NEXT")
+
+    def footer(self) -> None:
+        self.set_y(-15)
+        self.cell(0, 10, f"Page {self.page_no()} of 4")
+
+
+def make_report(pages: list[str]) -> bytes:
+    pdf = Report()
+    pdf.set_font("Helvetica", size=12)
+    for text in pages:
+        pdf.add_page()
+        pdf.multi_cell(0, text=text)
+    return bytes(pdf.output())
+
+
+def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
+    pages = [
+        "Loans run for five years. The interest rate is",
+        "4.2 percent a year. It is fixed.",
+        "Fees are none.",
+        "End.",
+    ]
+    loaded = load_pdf(make_report(pages), "loan.pdf")
+    document = loaded.document
+    assert document.text == f"{pages[0]}\n" + PAGE_SEPARATOR.join(pages[1:])
+    assert [document.page_at(document.text.index(page)) for page in pages] == [1, 2, 3, 4]
+    assert loaded.notes == ("left out: 8 running heads, feet and page numbers, such as 'ACME Corp - Confidential'",)
+
+
+@pytest.mark.parametrize(
+    ("pages", "kept"),
+    [
+        (["Manual\nOne.", "Manual\nTwo."], ["One.", "Two."]),
+        (["One.\nii", "Two.\niii", "Three.\n1", "Four.\n2"], ["One.", "Two.", "Three.", "Four."]),
+        (
+            ["4 Bees\nOne.", "Sleep 5\nTwo.", "6 Bees\nA.", "Sleep 7\nB.", "8 Bees\nC.", "Sleep 9\nD."],
+            ["One.", "Two.", "A.", "B.", "C.", "D."],
+        ),
+        (["Bees\nOne.", "Bees\nTwo.", "Ants\nThree.", "Wasps\nFour."], None),  # twice only: two sections
+        (["Order 17\nOne.", "Order 92\nTwo.", "Order 5\nThree."], None),  # no page has such numbers
+        (["Bees", "Bees", "Bees"], None),  # nothing else would be left
+        (
+            ["A.\nSame words in the middle.\nB.\nC.\nD.\nE.\nF.", "G.\nH.\nI.\nSame words in the middle.\nK.\nL.\nM."],
+            None,
+        ),
+    ],
+)
+def test_what_a_running_line_is(pages: list[str], kept: list[str] | None) -> None:
+    text = load_pdf(make_pdf(pages), "a.pdf").document.text
+    assert text.split() == " ".join(kept or pages).split()
+
+
+@pytest.mark.parametrize(
+    ("page", "after", "joined"),
+    [
+        ("The rate is", "4.2 percent.", True),
+        ("It is infor-", "mation.", True),
+        ("Rates are fixed for a year,\nand the bank in the town of", "Kiel sets them anew.", True),
+        ("It ends here.", "and so on", False),
+        ("Chapter 2\nThe long lines of a page reach as far as this one.\nBees", "Ants", False),
+    ],
+)
+def test_a_sentence_goes_on_overleaf(page: str, after: str, joined: bool) -> None:
+    document = load_pdf(make_pdf([page, after]), "a.pdf").document
+    assert document.text == page + ("\n" if joined else PAGE_SEPARATOR) + after
+    assert document.page_at(document.text.index(after)) == 2
+
+
+def test_what_is_struck_out_is_left_out() -> None:
+    pdf = FPDF()
+    pdf.set_font("Helvetica", size=12)
+    pdf.add_page()
+    pdf.write(text="The price is forty thirty euros.")
+    left, right = (
+        28.35 + 2.83 + pdf.get_string_width(words) * pdf.k for words in ("The price is ", "The price is forty ")
+    )
+    pdf.add_text_markup_annotation("StrikeOut", "no", [left, 814, right, 814, left, 801, right, 801])
+    loaded = load_pdf(bytes(pdf.output()), "a.pdf")
+    assert " ".join(loaded.document.text.split()) == "The price is thirty euros."
+    assert loaded.notes == ("left out: 1 struck-out passage",)
+
+
+def test_cells_of_a_row_stand_on_one_line() -> None:
+    pdf = FPDF()
+    pdf.set_font("Helvetica", size=12)
+    pdf.add_page()
+    with pdf.table() as table:
+        for cells in (("Region", "City", "Price"), ("North", "Kiel", "10")):
+            row = table.row()
+            for cell in cells:
+                row.cell(cell)
+    assert load_pdf(bytes(pdf.output()), "a.pdf").document.text == "Region City Price\nNorth Kiel 10"
 
 
 def test_no_title_is_no_title() -> None:
@@ -105,9 +205,9 @@ def test_any_byte_may_be_broken() -> None:
 
 def test_an_address_that_a_reader_quotes_is_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        raise RuntimeError(f"{'x' * 160} https://{'S3CRET' * 20}@host/x?key=S3CRET was not found")
+        raise PdfiumError(f"{'x' * 160} https://{'S3CRET' * 20}@host/x?key=S3CRET was not found")
 
-    monkeypatch.setattr("retrivex.loading.pdf.PdfReader", fail)
-    with pytest.raises(LoadError, match=r"cannot be read as PDF \(RuntimeError: xxx.* https://host/x was") as told:
+    monkeypatch.setattr("retrivex.loading.pdf.PdfDocument", fail)
+    with pytest.raises(LoadError, match=r"cannot be read as PDF \(PdfiumError: xxx.* https://host/x was") as told:
         load_pdf(b"%PDF-", "a")
     assert "S3CRET" not in str(told.value)
