@@ -7,7 +7,6 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from email.utils import parsedate_to_datetime
-from typing import cast
 
 from retrivex.errors import LoadError
 from retrivex.loading.html import html_to_markdown
@@ -69,7 +68,7 @@ def load_mail(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     > Do they?
     <BLANKLINE>
     """
-    mail = cast(EmailMessage, message_from_bytes(raw, policy=default))
+    mail = message_from_bytes(raw, policy=default)
     heads = {name: head for name in ("Subject", *_SHOWN) if (head := _head(mail, name))}
     if not heads:
         raise LoadError("it is no mail: it begins with no lines like `From:`, `Date:` or `Subject:`; leave it out")

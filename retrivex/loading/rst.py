@@ -105,7 +105,8 @@ def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
     for literal in list(tree.findall(nodes.literal)):
         _replace(literal, [_html(f"<code>{escape(literal.astext())}</code>")])
     for kind in list(tree.findall(nodes.classifier)):  # `name : kind` in a list of definitions
-        kind.parent[0].append(nodes.Text(f" : {kind.astext()}"))
+        term: Any = kind.parent.children[0]
+        term.append(nodes.Text(f" : {kind.astext()}"))
         _replace(kind, [])
     for message in list(tree.findall(nodes.system_message)):
         _replace(message, [])
@@ -161,11 +162,14 @@ def _html(markup: str) -> Any:
 
 def _take_fields(tree: Any) -> dict[str, str]:
     """Take short fields at the top (author, date, ...) out of the text."""
+    part: Any
+    first: Any
     for part in (tree, next(iter(tree.findall(nodes.section)), tree)):
         first = next((node for node in part.children if not isinstance(node, nodes.Invisible | nodes.title)), None)
         if not isinstance(first, nodes.field_list):
             continue
-        found = {field[0].astext().lower(): " ".join(field[1].astext().split()) for field in first.children}
+        fields = [(field[0].astext().lower(), field[1].astext()) for field in first.children]
+        found = {name: " ".join(value.split()) for name, value in fields}
         if all(len(value) <= _MAX_FIELD for value in found.values()):
             _replace(first, [])
             return {name: value for name, value in found.items() if value}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
+from itertools import takewhile, zip_longest
 
 from retrivex.errors import LoadError
 from retrivex.loading.report import Loaded
@@ -61,7 +62,8 @@ def load_subtitles(raw: bytes, doc_id: str, source: str | None = None) -> Loaded
     decoded = decode(raw)
     pieces: list[str] = []
     times: list[list[float]] = []
-    length, end, shown = 0, 0.0, ()
+    length, end = 0, 0.0
+    shown: tuple[str, ...] = ()
     for cue in _cues(decoded.text):
         words = " ".join(line for line in cue.lines if line not in shown)
         shown = cue.lines
@@ -85,12 +87,13 @@ def load_subtitles(raw: bytes, doc_id: str, source: str | None = None) -> Loaded
 def _cues(text: str) -> Iterator[Cue]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     timings = list(_TIMING.finditer(text))
-    ends = [timing.start() for timing in timings[1:]] + [len(text)]
-    for timing, end in zip(timings, ends, strict=True):
+    for timing, after in zip_longest(timings, timings[1:]):
+        lines = text[timing.end() : after.start() if after else None].split("\n")[1:]
+        if after and lines[-2:-1] and lines[-2].strip().isdigit():
+            del lines[-2:]  # the next cue's number, where no blank line stands above it
         # a cue ends at a blank line; what follows is the next one's name, a note or a style
-        block = text[timing.end() : end].lstrip("\n").split("\n\n", 1)[0]
-        lines = tuple(filter(None, map(_plain, block.split("\n"))))
-        yield Cue(_seconds(*timing.groups()[:4]), _seconds(*timing.groups()[4:]), lines)
+        shown = tuple(filter(None, map(_plain, takewhile(str.strip, lines))))
+        yield Cue(_seconds(*timing.groups()[:4]), _seconds(*timing.groups()[4:]), shown)
 
 
 def _plain(line: str) -> str:

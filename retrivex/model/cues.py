@@ -14,8 +14,9 @@ CUE_TIMES = "cue_times"
 def read_cues(metadata: Mapping[str, Any]) -> Sequence[Sequence[float]]:
     """Return the cues that metadata names, in the order of the text; none where it holds no such list."""
     cues = metadata.get(CUE_TIMES)
-    is_list = isinstance(cues, list) and all(map(_is_cue, cues)) and all(a[0] <= b[0] for a, b in pairwise(cues))
-    return cues if is_list else ()
+    if not isinstance(cues, list) or not all(map(_is_cue, cues)) or any(b[0] < a[0] for a, b in pairwise(cues)):
+        return ()  # somebody's own value of that name
+    return cues
 
 
 def without_cues(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,8 +32,8 @@ def cues_between(cues: Sequence[Sequence[float]], start: int, end: int) -> Seque
     >>> cues_between([[0, 1.5, 4.0], [30, 4.0, 6.5], [60, 7.0, 9.0]], 35, 60)
     [[30, 4.0, 6.5]]
     """
-    first = bisect_right(cues, start, key=lambda cue: cue[0])
-    last = bisect_left(cues, end, key=lambda cue: cue[0])
+    first = bisect_right(cues, float(start), key=_offset)
+    last = bisect_left(cues, float(end), key=_offset)
     return cues[max(0, first - 1) : last]
 
 
@@ -48,6 +49,10 @@ def times_of(cues: Sequence[Sequence[float]], start: int, end: int) -> dict[str,
     if not found:
         return {}
     return {"start_time": found[0][1], "end_time": max(cue[2] for cue in found), CUE_TIMES: list(found)}
+
+
+def _offset(cue: Sequence[float]) -> float:
+    return cue[0]
 
 
 def _is_cue(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from retrivex.errors import LoadError
-from retrivex.loading import load_documents, load_file
+from retrivex.loading import load_documents, load_file, package
 from retrivex.loading.limits import LoadLimits
 
 pytestmark = pytest.mark.integration
@@ -130,7 +130,7 @@ def test_entities_are_refused_before_anything_expands(office: Any, encoding: str
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(office: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr(package, "MAX_UNPACKED_BYTES", 100_000)
     bomb = repacked(word_file(), "word/media/zeros.bin", bytes(200_000))
     with pytest.raises(LoadError, match="the limit is 100,000 for its size; split it"):
         office.load_office(bomb, "a.docx", suffix=".docx")
