@@ -168,9 +168,12 @@ def _take_fields(tree: Any) -> dict[str, str]:
         first = next((node for node in part.children if not isinstance(node, nodes.Invisible | nodes.title)), None)
         if not isinstance(first, nodes.field_list):
             continue
-        fields = [(field[0].astext().lower(), field[1].astext()) for field in first.children]
-        found = {name: " ".join(value.split()) for name, value in fields}
+        found = dict(map(_read_field, first.children))
         if all(len(value) <= _MAX_FIELD for value in found.values()):
             _replace(first, [])
             return {name: value for name, value in found.items() if value}
     return {}
+
+
+def _read_field(field: Any) -> tuple[str, str]:
+    return field[0].astext().lower(), " ".join(field[1].astext().split())
