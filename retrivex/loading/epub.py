@@ -59,7 +59,7 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
                 # a chapter is checked by what it unpacks to, the book by its size
                 chapter = load_html(_CLOSED_AT_ONCE.sub(rb"<\1\2></\1>", package.read(name)), name)
             except (KeyError, LoadError) as error:
-                reason = "the book does not hold it" if isinstance(error, KeyError) else str(error)
+                reason = "the book does not hold it" if isinstance(error, KeyError) else str(error).partition(";")[0]
                 notes.append(f"{posixpath.basename(name)} left out: {reason}")
                 continue
             notes.extend(f"{posixpath.basename(name)}: {note}" for note in chapter.notes)

@@ -21,6 +21,9 @@ MAX_OUTPUT_CHARACTERS = 2_000
 """Characters that are kept of one output."""
 
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# what a picture prints of itself tells nothing: <Figure size 640x480 with 1 Axes>
+_OBJECT = re.compile(r"(?:<[^<>\n]*>)?")
+_OLD_PICTURES = frozenset({"png", "jpeg", "svg"})
 # a picture within the file: its description stays
 _EMBEDDED_PICTURE = re.compile(
     r"!\[([^\]\n]*)\]\((?:data:|attachment:)[^)\n]*\)|<img\b[^>]*\bsrc=[\"']data:[^>]*>", re.I
@@ -95,12 +98,11 @@ def _output_text(output: Mapping[str, Any], left_out: Counter[str]) -> str:
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
     data = _mapping(output.get("data", output))  # IPython 3 and before have no `data` between
     text = _joined(data.get("text/plain", data.get("text")))
-    pictures = [
-        kind for kind in data if isinstance(kind, str) and (kind.startswith("image/") or kind in ("png", "jpeg"))
-    ]
-    _count(left_out, "pictures left out", bool(pictures))
-    # what a picture prints of itself tells nothing: <Figure size 640x480 with 1 Axes>
-    return "" if pictures and text.lstrip().startswith("<") else text
+    kinds = {kind for kind in data if kind.startswith(("image/", "text/html", "application/")) or kind in _OLD_PICTURES}
+    if not kinds or not _OBJECT.fullmatch(text.strip()):
+        return text
+    left_out["outputs that are no text (pictures, ...) left out"] += 1
+    return ""
 
 
 def _cut(text: str, left_out: Counter[str]) -> str:

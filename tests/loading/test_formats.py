@@ -64,7 +64,10 @@ def test_long_outputs_and_pictures_of_a_notebook(tmp_path: Path) -> None:
     assert "AAAA" not in document.text
     assert "Figure" not in document.text
     assert "ValueError: no water" in document.text
-    assert notes == ["outputs cut after 20 lines or 2,000 characters: 1", "pictures left out: 1"]
+    assert notes == [
+        "outputs cut after 20 lines or 2,000 characters: 1",
+        "outputs that are no text (pictures, ...) left out: 1",
+    ]
 
 
 def test_code_with_a_fence_in_it_stays_code(tmp_path: Path) -> None:
