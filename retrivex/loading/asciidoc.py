@@ -9,6 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from textwrap import dedent
 
 from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading, timestamp_of
@@ -37,10 +38,11 @@ _CELL = re.compile(
 )
 _COLUMNS = re.compile(r"cols=(?:\"([^\"]*)\"|([^,\]]*))")
 # listings, literal text and what is passed through stand as they are; comments go
-_SIGN = re.compile(r"(?:-|1\.) ")
-_INDENT = 3
+_SIGN = re.compile(r"(?:-|\d+\.) ")
+_INDENT = 4  # of what belongs to an item; enough for numbers of two digits
 _VERBATIM = "-.+`"
 _INLINE: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"\bimage::?[^\s\[\]]{0,2000}\[\"?([^\],\"]{0,300})[^\]]{0,300}\]"), r"\1"),
     (re.compile(r"\[\[[^\]]{0,300}\]\]|\(\(\([^()]{0,300}\)\)\)|indexterm:\[[^\]]{0,300}\]"), ""),
     (re.compile(r"\(\(([^()]{1,300})\)\)"), r"\1"),
     (re.compile(r"<<[^<>,]{1,300},\s*([^<>]{1,300})>>"), r"\1"),
@@ -51,7 +53,6 @@ _INLINE: Sequence[tuple[re.Pattern[str], str]] = (
         re.compile(r"\b(?:link:|(?=mailto:|https?://))([^\s\[\]<>]{1,2000})\[\"?([^\],^]{1,300})[^\]]{0,300}\]"),
         r"[\2](\1)",
     ),
-    (re.compile(r"\bimage::?[^\s\[\]]{0,2000}\[\"?([^\],\"]{0,300})[^\]]{0,300}\]"), r"\1"),
     (re.compile(r"\b(?:kbd|btn|footnote|pass|stem|latexmath|asciimath):[^\s\[\]]{0,300}\[([^\]]{0,2000})\]"), r"\1"),
     (re.compile(r"\[[^\]]{0,300}\]#([^#]{1,300})#"), r"\1"),
     (re.compile(r"``([^`]{1,300})``|`\+([^`]{1,300})\+`"), r"`\1\2`"),
@@ -108,6 +109,7 @@ class _Reader:
         self._paragraph: list[str] = []
         self._style = ""  # of the block that follows: `source,python`
         self._markers: list[str] = []  # of the lists that are open, outermost first
+        self._numbers: dict[str, int] = {}  # of the last item, by marker
         self._in_list = False  # the paragraph is an item
         self._attached = False  # a line of `+` said that what follows belongs to the last item
         self._quotes: list[str] = []  # fences of the quotations and examples that are open
@@ -167,7 +169,8 @@ class _Reader:
             return
         if (not self._paragraph or self._in_list) and self._read_list(line):
             return
-        if not self._paragraph:
+        # an indented paragraph is code, and behind an item a part of it
+        if not self._paragraph and not line.startswith(" "):
             self._end_list()
         self._paragraph.append(line)
 
@@ -218,18 +221,18 @@ class _Reader:
                 del self._markers[self._markers.index(marker) + 1 :]
             else:
                 self._markers.append(marker)
-            sign = "-" if marker[0] in "*-" else "1."
-            text = _CHECK.sub("", found[2])
-            self._paragraph = [f"{sign} {text}"]
-            self._in_list = True
-            return True
-        if found := _TERM.match(line):
+                self._numbers[marker] = 0
+            self._numbers[marker] += 1
+            sign = "-" if marker[0] in "*-" else f"{self._numbers[marker]}."
+            self._paragraph = [f"{sign} {_CHECK.sub('', found[2])}"]
+        elif found := _TERM.match(line):
             self._flush()
             self._markers.clear()
             self._paragraph = [f"**{found[1]}**: {found[3] or ''}"]
-            self._in_list = True
-            return True
-        return False
+        else:
+            return False
+        self._in_list = True
+        return True
 
     def _read_fence(self, fence: str, language: str) -> None:
         if fence[0] in _VERBATIM and fence != "--":
@@ -275,7 +278,7 @@ class _Reader:
         self._in_list = False
         kind, language = self._take_style()
         if kind in ("source", "listing", "literal") or lines[0].startswith(" "):
-            self._write_code(lines, language)
+            self._write_code(dedent("\n".join(lines)).split("\n"), language)
         else:
             text = "\n".join(self._inline(line.strip()) for line in lines)
             if _ADMONITION.match(kind):

@@ -336,6 +336,12 @@ v1.2, 2024-03-12
 fill --slow
 ----
 
+. first
+
+ run --twice
+
+. second image:https://example.org/a.png[A pump, 30]
+
 [source,python]
 ----
 run()  # == no heading
@@ -371,8 +377,11 @@ def test_asciidoc(tmp_path: Path) -> None:
         "# Pump Guide",
         "Pump X is quiet. See the installation and [the site](https://example.org).",
         "## Install",
-        "- unpack\n   - look\n- fill",
-        "   ```\n   fill --slow\n   ```",
+        "- unpack\n    - look\n- fill",
+        "    ```\n    fill --slow\n    ```",
+        "    1. first",
+        "        ```\n        run --twice\n        ```",
+        "    2. second A pump",
         "```python\nrun()  # == no heading\n```",
         "**Drain**:\nEmpty it first.",
         "> Loud before.",
