@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -76,6 +77,12 @@ COMMON_OPTIONS = (
 
 WIDTHS = ("window", "before", "after")
 """Options that set the size of the windows: with one of them, `pool_factor` gets no default."""
+
+GONE = {
+    "selection": "what is worth most per token is chosen first",
+    "reserve_gap_markers": "gap markers are counted where they are written",
+}
+"""Options of earlier versions that are accepted with a warning, and what holds instead."""
 
 _RUN_COSTS: dict[ScorerName, float] = {"calibrated": 0.15, "weighted": 0.25}
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
@@ -289,14 +296,9 @@ class SelectionOptions(_Options):
     token_budget: int = Field(default=2000, ge=0, description="Hard upper bound on the rendered context, in tokens.")
     effort: Effort = Field(
         default="standard",
-        description="How far the budget is filled with the calibrated scorer: lean and standard stop where 100 more "
-        "tokens are expected to hold less than 6.5 % or 2.1 % of the evidence, and open a passage only where it is "
-        "worth run_cost. full fills the budget.",
-    )
-    selection: Literal["exact", "greedy"] = Field(
-        default="exact",
-        description="How the best candidates are found: exact finds the best set within the budget, greedy takes the "
-        "best candidates first.",
+        description="When a context stops with the calibrated scorer: standard leaves out what the budget still has "
+        "room for where all of it together has less than 1 % of the candidates' worth, lean less than 20 %. full fills "
+        "the budget, and shows all hits whole where they fit it together.",
     )
     selection_unit: Literal["auto", "unit", "chunk", "span"] = Field(
         default="auto",
@@ -316,11 +318,6 @@ class SelectionOptions(_Options):
         le=1,
         description="Least value per token that is selected, as a share of that of the best unit (or chunk), where it "
         "is more than the effort asks for.",
-    )
-    reserve_gap_markers: bool = Field(
-        default=False,
-        description="Charge every passage the tokens of a gap marker, whether one is written or not, as version 0.2 "
-        "did.",
     )
     max_spans: int | None = Field(default=None, ge=1, description="Most spans in the context. None sets no limit.")
     max_tokens_per_document: int | None = Field(
@@ -468,8 +465,8 @@ class RetrievalConfig(
     --------
     >>> RetrievalConfig(window=1, token_budget=500).window
     1
-    >>> RetrievalConfig.preset("speed").selection
-    'greedy'
+    >>> RetrievalConfig.preset("speed").scoring
+    'weighted'
     """
 
     model_config = ConfigDict(defer_build=False)
@@ -506,10 +503,14 @@ class RetrievalConfig(
     @model_validator(mode="before")
     @classmethod
     def _read_old_names(cls, options: Any) -> Any:
-        if not isinstance(options, dict) or "prefer_fewer_spans" not in options:
+        if not isinstance(options, dict) or not any(name in options for name in (*GONE, "prefer_fewer_spans")):
             return options
-        kept = {name: value for name, value in options.items() if name != "prefer_fewer_spans"}
-        return kept if _read_flag(options["prefer_fewer_spans"]) else {**kept, "run_cost": 0.0}
+        kept = {name: value for name, value in options.items() if name not in (*GONE, "prefer_fewer_spans")}
+        if not _read_flag(options.get("prefer_fewer_spans", True)):
+            kept["run_cost"] = 0.0
+        for name in [name for name in GONE if name in options]:
+            warnings.warn(f"{name}: this option is gone, and has no effect: {GONE[name]}", FutureWarning, stacklevel=2)
+        return kept
 
     @model_validator(mode="before")
     @classmethod
@@ -588,10 +589,10 @@ class RetrievalConfig(
     def preset(cls, name: PresetName, **changes: Any) -> RetrievalConfig:
         """Return a named set of options, with `changes` on top.
 
-        `speed` fetches one neighbour, scores with the weighted formula and selects greedily. `balanced` is the default.
+        `speed` fetches one neighbour and scores with the weighted formula. `balanced` is the default.
         `quality` fetches more neighbours, scores more candidates and replaces spans with their parents. `0.2`
-        composes as version 0.2 did: it fills the budget with the units worth most. `published` is the behaviour of the
-        first published version: whole windows, selected greedily.
+        values units as version 0.2 did, and fills the budget. `published` is the behaviour of the first published
+        version: whole windows.
 
         Raises
         ------
@@ -724,7 +725,7 @@ def _preset_options(name: Any) -> dict[str, Any]:
 
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "speed": {"window": 1, "scoring": "weighted", "selection": "greedy"},
+    "speed": {"window": 1, "scoring": "weighted"},
     "balanced": {},
     "quality": {
         "window": 3,
@@ -732,11 +733,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "return_parents": "auto",
         "grow_until": ("table", "list", "code", "steps"),
     },
-    "0.2": {"coefficients": Path("0.2"), "effort": "full", "run_cost": 0.25, "reserve_gap_markers": True},
+    "0.2": {"coefficients": Path("0.2"), "effort": "full"},
     "published": {
         "window": 2,
         "scoring": "weighted",
-        "selection": "greedy",
         "selection_unit": "span",
         "run_cost": 0.0,
         "numbered": False,

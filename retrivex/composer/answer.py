@@ -6,7 +6,14 @@ from functools import partial
 
 from retrivex.composer.budget_fit import Fitted
 from retrivex.composer.call import Call
-from retrivex.composer.explain import Explainer, citations_of, coverage_of, expected_recall, unit_notes
+from retrivex.composer.explain import (
+    Explainer,
+    citations_of,
+    coverage_of,
+    expected_recall,
+    explain_documents,
+    unit_notes,
+)
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Trace
@@ -17,7 +24,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
     """Return the composition of a layout; citations, coverage, dropped hits and notes are made when they are read."""
     layout, log = fitted.layout, call.log
     spans = tuple(layout.spans)
-    explainer = Explainer(scored, fitted.candidates, layout.spans, layout.swaps, call.config)
+    explainer = Explainer(scored, fitted.candidates, layout.spans, layout.swaps, call.config, fitted.stopped)
     return Composition(
         text=layout.rendered.text,
         spans=spans,
@@ -39,7 +46,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
             scorer=scored.scores.scorer,
             selection=log.selection,
             order=layout.order,
-            document={} if scored.scores.match is None else scored.scores.match.explain(call.question or ""),
+            document=explain_documents(scored.scores, call.question or ""),
             make_notes=explainer.notes,
             make_unit_notes=partial(unit_notes, scored.runs, scored.scores, spans),
         ),

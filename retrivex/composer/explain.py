@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from retrivex.composer.score import ScoredCandidates
-from retrivex.composer.select import token_cap
 from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
@@ -101,6 +100,7 @@ class Explainer:
     spans : what is shown
     swaps : spans that a parent replaced, and the parent's
     config : the options
+    stopped : whether there was room for more, which is not expected to hold anything
     """
 
     scored: ScoredCandidates
@@ -108,6 +108,7 @@ class Explainer:
     spans: Sequence[Span]
     swaps: Sequence[tuple[Span, Span]]
     config: RetrievalConfig
+    stopped: bool = False
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
     @property
@@ -212,26 +213,21 @@ class Explainer:
         left_out = self._list_left_out(key, own)
         if not left_out:
             return "no_value", "what can be shown of it stands in passages of its document"
-        valuable = [i for i in left_out if problem.gains[i] > 0]
+        valuable = [i for i in left_out if problem.values[i] > 0]
         if not valuable:
-            floor = candidates.floor
-            asked = f"min_value={floor:g}" if floor <= config.min_value else f"{floor:.2g}, by effort={config.effort!r}"
-            return "no_value", f"its value is not above {asked}"
-        # greedy choice takes one after the other, and with quotas each list chooses among its own: each has to pay for
-        # the passage
-        together = max if config.selection == "greedy" or config.fusion == "quota" else sum
-        if candidates.stops and together(problem.gains[i] for i in valuable) <= problem.run_cost:
-            return "no_value", f"it is not worth a passage, which costs run_cost={problem.run_cost:g}"
-        cheapest = min([problem.costs[i] + problem.openings[i] for i in valuable])
+            return "no_value", f"its value is not above min_value={config.min_value:g}"
+        cheapest = min([int(problem.costs[i] + problem.openings[i]) for i in valuable])
         if cheapest > config.token_budget:
             return "budget", f"{cheapest} tokens, more than the {config.token_budget} of the budget"
         if config.max_spans is not None and cheapest <= config.token_budget - tokens:
             spans = sum(not span.pinned for span in self.spans)
             if spans >= config.max_spans:
                 return "max_spans", f"max_spans={config.max_spans} better spans are shown"
-        cap = token_cap(config)
+        cap = config.max_tokens_per_document
         if cap is not None and cheapest <= config.token_budget - tokens:
-            return "budget", f"{cheapest} tokens; {cap[0]}={cap[1]} of {key[0]!r} hold better text"
+            return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold better text"
+        if self.stopped:
+            return "no_value", f"all that is left out is expected to hold next to nothing, by effort={config.effort!r}"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold better text"
 
     def _list_left_out(self, key: ChunkKey, own: Sequence[int]) -> Sequence[int]:
@@ -315,6 +311,14 @@ def expected_recall(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) 
             if _is_shown(begin, run.text[unit.start : unit.end].strip(), shown[run.doc_id]):
                 total += expected
     return scores.confidence * min(total, 1.0)
+
+
+def explain_documents(scores: Scores, question: str) -> dict[str, object]:
+    """Return which document the question names, and which ones passages of others name."""
+    made = {} if scores.match is None else scores.match.explain(question)
+    if scores.named:
+        made["named"] = {doc_id: list(others) for doc_id, others in scores.named.items()}
+    return made
 
 
 def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tuple[UnitNote, ...]:

@@ -132,11 +132,13 @@ class Trace:
     windows : per seed, what it grew to
     links : followed links, from chunk to chunk
     scorer : which scorer gave the values
-    selection : objective value, bound and whether it is proven to be the best
+    selection : `stopped`, whether the budget had room for more that is next to worthless, and
+        `left_out`, the share of the candidates' worth that is in that
     order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
     make_notes : called once, when `notes` is read
     make_unit_notes : called once, when `units` is read
-    document : the `doc_id` of the document that the question names, and the `words` that name it; empty where none is
+    document : the `doc_id` of the document that the question names, and the `words` that name it, and under
+        `named` documents that passages of others name, with those others; each is missing where there is none
     """
 
     steps: tuple[Step, ...]

@@ -76,8 +76,8 @@ class Units(Sequence[Unit]):
     ----------
     axis : the chunks they were cut from
     run, first, last, start, end, tokens : as in `Unit`
-    torn : whether each is part of a sentence, or a heading without its text, at the edge of a run, and not to be shown;
-        None where none is
+    torn : whether each is part of a sentence, or a heading without its text, at the edge of a run; None where none is
+    hidden : whether each is torn and has no text of a hit, so that it is not to be shown; None where none is
 
     Attributes
     ----------
@@ -93,6 +93,7 @@ class Units(Sequence[Unit]):
     end: Integers
     tokens: Integers
     torn: NDArray[np.bool_] | None = field(default=None, kw_only=True)
+    hidden: NDArray[np.bool_] | None = field(default=None, kw_only=True)
     chunk: Integers = field(init=False)
     joined: NDArray[np.bool_] = field(init=False)
 
@@ -136,11 +137,11 @@ class Units(Sequence[Unit]):
     @property
     def whole(self) -> Integers:
         """Numbers of the units that may be shown."""
-        return np.arange(len(self)) if self.torn is None else np.flatnonzero(~self.torn)
+        return np.arange(len(self)) if self.hidden is None else np.flatnonzero(~self.hidden)
 
-    def without_torn(self) -> Units:
+    def without_hidden(self) -> Units:
         """Return the units that may be shown."""
-        return self if self.torn is None else Units(self.axis, *[row[self.whole] for row in self._fields])
+        return self if self.hidden is None else Units(self.axis, *[row[self.whole] for row in self._fields])
 
     def touching(self, chunk: int) -> Sequence[int]:
         """Return the numbers of the units that touch a chunk, given by its number on the axis."""
@@ -168,13 +169,11 @@ class EdgeRules(NamedTuple):
 
     Parameters
     ----------
-    hits : chunks of which something has to be shown; None for all
-    whole : chunks of which all has to be shown
+    hits : chunks of which nothing is hidden; None for all
     absent : chunks that do not exist, behind the last ones of documents
     """
 
     hits: Collection[ChunkKey] | None = None
-    whole: Collection[ChunkKey] = ()
     absent: Collection[ChunkKey] = ()
 
 
@@ -235,8 +234,7 @@ class UnitCutter:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
         A sentence, row or fence that the end of a chunk cuts through is repaired: its parts become one unit, and so do
-        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, unless nothing else would be
-        left of a hit.
+        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, and `hidden` unless a hit says it.
 
         Parameters
         ----------
@@ -309,7 +307,10 @@ class _Cutting:
             fields = [row[self.kept] for row in fields]
         units = Units(self.axis, *fields)
         torn = _Edges(units, self.known, rules).torn()
-        return Units(self.axis, *fields, torn=torn) if torn is not None else units
+        if torn is None:
+            return units
+        hidden = torn & ~_of_hits(units, rules.hits)
+        return Units(self.axis, *fields, torn=torn, hidden=hidden if hidden.any() else None)
 
     def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Chunks that do not simply follow a finished sentence: number, run, range in the run, and what is reached."""
@@ -442,18 +443,15 @@ class _Edges:
         self.rules = rules
 
     def torn(self) -> NDArray[np.bool_] | None:
-        """Return which units are not to be shown, shape (n,); None for none of them."""
+        """Return which units are parts of something that goes on outside the runs, shape (n,); None for none of them."""
         axis, units = self.units.axis, self.units
         torn = np.zeros(len(units), dtype=np.bool_)
         firsts = (~units.joined).nonzero()[0].tolist()
         for run, (low, high) in enumerate(pairwise([*firsts, len(units)])):
             first = int(axis.firsts[run])
             last = first + int(axis.sizes[run]) - 1
-            if high - low > 1 and self._begins_torn(run, first, last) and self._can_go(low, low + 1):
-                torn[low] = True
-                low += 1
-            if high - low > 1 and self._ends_torn(last) and self._can_go(high - 1, high - 2):
-                torn[high - 1] = True
+            torn[low] = self._begins_torn(run, first, last)
+            torn[high - 1] |= self._ends_torn(last)
         return torn if torn.any() else None
 
     def _begins_torn(self, run: int, first: int, last: int) -> bool:
@@ -476,21 +474,16 @@ class _Edges:
             return False
         return metadata.chunk_count is None or metadata.chunk_id + 1 < metadata.chunk_count
 
-    def _can_go(self, at: int, beside: int) -> bool:
-        """Whether something is left, in the unit beside it or another, of every hit that a unit shows."""
-        units, axis = self.units, self.units.axis
-        first, last = int(units.chunk[at]), int(units.chunk[at] + units.last[at] - units.first[at])
-        hits, whole, _ = self.rules
-        return not any(
-            axis.keys[chunk] in whole or ((hits is None or axis.keys[chunk] in hits) and not self._shows(beside, chunk))
-            for chunk in range(first, last + 1)
-        )
 
-    def _shows(self, at: int, chunk: int) -> bool:
-        """Whether a unit has text of a chunk; between the chunks it touches, one may end before it begins."""
-        units, axis = self.units, self.units.axis
-        base = axis.bases[units.run[at]]
-        return bool(axis.starts[chunk] - base < units.end[at] and axis.ends[chunk] - base > units.start[at])
+def _of_hits(units: Units, hits: Collection[ChunkKey] | None) -> NDArray[np.bool_]:
+    """Return which units touch a chunk that is a hit, shape (n,)."""
+    if hits is None:
+        return np.ones(len(units), dtype=np.bool_)
+    numbers = units.axis.numbers
+    count = np.zeros(len(units.axis.chunks) + 1, dtype=np.int64)
+    count[[numbers[key] + 1 for key in hits if key in numbers]] = 1
+    count = count.cumsum()
+    return np.asarray(count[units.chunk + units.last - units.first + 1] > count[units.chunk], dtype=np.bool_)
 
 
 def _concatenate(parts: Sequence[bytes]) -> Integers:

@@ -1,11 +1,8 @@
-r"""How far a context is filled: where more tokens are expected to hold too little of the evidence to be worth them.
+r"""When a context stops: where all that the budget could still hold is next to worthless.
 
-The calibrated scorer's probabilities give the share of the evidence that is expected in each unit:
-
-.. math:: e_i = p_i^a / \sum_j p_j^a
-
-with the sharpness :math:`a` that fits where evidence really lay (`make calibrate`). A unit of mean length earns its
-tokens where :math:`e_i` is at least the effort's share for each 100 tokens.
+Units are taken best first until the budget is used; of the last ones so many are left out as have less than the effort's
+share of the worth of all candidates together. So the rule knows the budget: what is left out is what this budget would
+have been filled with.
 """
 
 from __future__ import annotations
@@ -17,18 +14,16 @@ from retrivex.config import Effort
 
 Floats = NDArray[np.float64]
 
-EARNED_SHARE: dict[Effort, float] = {"lean": 0.065, "standard": 0.021, "full": 0.0}
-"""Share of the evidence that each 100 tokens are expected to hold at least."""
-
-FALLBACK_SHARE: dict[Effort, float] = {"lean": 0.25, "standard": 0.5, "full": 1.0}
-"""Share of the budget that the nearest hits may fill where the scorer is not to be trusted, see `knn_fallback`."""
-
-MAX_FLOOR = 0.999
-"""Highest floor: the best unit always earns its tokens."""
+SPARED: dict[Effort, float] = {"lean": 0.2, "standard": 0.01, "full": 0.0}
+"""Share of the worth of all candidates that what is left out may have, all of it together."""
 
 
 def expected_shares(p: Floats, sharpness: float) -> Floats:
-    """Return the share of the evidence expected in each unit, shape (n,); they sum to 1.
+    r"""Return the share of the evidence expected in each unit, shape (n,); they sum to 1.
+
+    .. math:: e_i = p_i^a / \sum_j p_j^a
+
+    with the sharpness :math:`a` that fits where evidence really lay (`make calibrate`).
 
     Parameters
     ----------
@@ -39,24 +34,19 @@ def expected_shares(p: Floats, sharpness: float) -> Floats:
     return np.asarray(powers / max(float(np.add.reduce(powers)), 1.0), dtype=np.float64)
 
 
-def find_floor(expected: Floats, tokens: NDArray[np.int64], sharpness: float, effort: Effort) -> float:
-    """Return the least value at which a unit of mean length earns its tokens, in [0, 1); 0 with full effort.
+def count_needed(worth: Floats, total: float, effort: Effort) -> int:
+    """Return how many of the first candidates are needed: those behind them have less than the effort's share together.
 
     Parameters
     ----------
-    expected : of `expected_shares`
-    tokens : shape (n,), of each unit
-    sharpness : a, of the model
-    effort : how much has to be earned
+    worth : shape (n,), of candidates in the order in which they are taken
+    total : worth of all candidates, those not taken among them
 
     Examples
     --------
-    >>> expected = expected_shares(np.array([1.0, 0.5, 0.1]), 1.0)
-    >>> round(find_floor(expected, np.array([50, 50, 50]), 1.0, "lean"), 3)
-    0.052
+    >>> worth = np.array([0.6, 0.3, 0.06, 0.04])
+    >>> count_needed(worth, 1.2, "lean"), count_needed(worth, 1.2, "full")
+    (2, 4)
     """
-    earned = EARNED_SHARE[effort]
-    if not earned or not len(expected):
-        return 0.0
-    needed = earned * float(tokens.mean()) / 100
-    return min(float((needed / expected.max()) ** (1 / sharpness)), MAX_FLOOR)
+    behind = np.cumsum(worth[::-1])
+    return len(worth) - int(behind.searchsorted(SPARED[effort] * total, side="left"))

@@ -177,7 +177,7 @@ def _spans(places: Set[int], run_of: Sequence[int]) -> int:
 
 def _costs(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> list[int]:
     """Tokens of each unit, 0 for those of which nothing may be shown."""
-    tokens = units.tokens if units.torn is None else np.where(units.torn, 0, units.tokens)
+    tokens = units.tokens if units.hidden is None else np.where(units.hidden, 0, units.tokens)
     costs: list[int] = tokens.tolist()
     if not exclusions:
         return costs

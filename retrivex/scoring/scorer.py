@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,13 +21,15 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
-from retrivex.scoring.document_match import DocumentMatch, document_of_units, match_names
-from retrivex.scoring.effort import FALLBACK_SHARE, expected_shares, find_floor
+from retrivex.scoring.document_match import DocumentMatch, match_names
+from retrivex.scoring.effort import expected_shares
 from retrivex.scoring.features import UnitTable, name_without_embeddings, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
+from retrivex.scoring.second_hops import lift_named
 from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.weighted import chunk_values
+from retrivex.scoring.worth import unit_worth
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +51,8 @@ class Scores:
     table, log_odds, model : of the calibrated scorer; None with the weighted one
     hedged : of each unit, whether its value is that of the nearest-neighbour fallback
     match : names of the candidates' documents; None where the model does not read them
+    named : documents that the strongest units of others name, with those others
     expected : of each unit the share of the evidence that is expected in it; None with the weighted scorer
-    floor : least value that earns its tokens, see `retrivex.scoring.effort`
     described : shape (4,), of `describe_question`
     kind, hits : of the hits, and how many
     sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
@@ -66,8 +68,8 @@ class Scores:
     model: Coefficients | None = None
     hedged: NDArray[np.bool_] | None = None
     match: DocumentMatch | None = None
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     expected: NDArray[np.float64] | None = None
-    floor: float = 0.0
     described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
     kind: HitKind = "other"
     hits: int = 0
@@ -174,9 +176,9 @@ class Scorer:
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
             if self.config.selection_unit != "unit":
                 return Scores(rows.copy)
-            units = self.cutter.units(runs, self._edge_rules(seeds, absent))
+            units = self.cutter.units(runs, _edge_rules(seeds, linked, absent))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        units = self.cutter.units(runs, self._edge_rules(seeds, absent))
+        units = self.cutter.units(runs, _edge_rules(seeds, linked, absent))
         return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity, sentences)
 
     def find_named(self, chunks: Sequence[Chunk]) -> str | None:
@@ -211,15 +213,13 @@ class Scorer:
         moved = None if sentences is None else sentence_log_odds(units, sentences)
         if moved is not None:
             log_odds = log_odds + moved
-        p = probabilities(log_odds)
-        shares = _shares(p, units, model.neighbour_share, table.match)
-        expected = expected_shares(p, model.sharpness)
-        floor = find_floor(expected, units.tokens, model.sharpness, self.config.effort)
+        lifted = lift_named(probabilities(log_odds), units, self.question)
+        p = lifted.p
+        worth = unit_worth(p, units)
         kind = kind_of_hits(seeds, embedded=bool(similarity))
-        room = replace(capacity, tokens=int(capacity.tokens * FALLBACK_SHARE[self.config.effort]))
-        shares, hedged = interpolate(shares, table, runs, units, seeds, room, self._fallback_weight(kind))
+        worth, hedged = interpolate(worth, table, runs, units, seeds, capacity, self._fallback_weight(kind))
         chances: list[float] = p.tolist()
-        values: list[float] = shares.tolist()
+        values: list[float] = worth.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
         return Scores(
             make_chunks=partial(_chunk_means, runs, units, values),
@@ -232,8 +232,8 @@ class Scorer:
             model=model,
             hedged=hedged,
             match=table.match,
-            expected=expected,
-            floor=floor,
+            named=lifted.named,
+            expected=expected_shares(p, model.sharpness),
             described=describe_question(table, seeds),
             kind=kind,
             hits=len(seeds),
@@ -246,10 +246,6 @@ class Scorer:
         Such hits share its small words: they would fill the budget with what has nothing to do with the question.
         """
         return 0.0 if kind == "words" and self.config.effort != "full" else self.config.hedge
-
-    def _edge_rules(self, seeds: Sequence[Seed], absent: Collection[ChunkKey]) -> EdgeRules:
-        keys = [seed.key for seed in seeds]
-        return EdgeRules(frozenset(keys), keys[: self.config.keep_top], absent)
 
     def _boosts(self, runs: Sequence[Run], units: Sequence[Unit]) -> NDArray[np.float64]:
         """Log-odds that the caller's own features add, shape (n,)."""
@@ -270,33 +266,8 @@ class Scorer:
         return float(made)
 
 
-def _shares(p: Floats, units: Units, neighbours: float, match: DocumentMatch | None) -> Floats:
-    """Return the value of each unit as a share of the best: its own probability, and its two neighbours' for a part.
-
-    It counts by the chance of its document, which is that of the document's best unit: as a rule one document answers.
-    The model gives no chance to documents where `match` is None.
-
-    Evidence seldom ends where a unit does, and what stands beside it is needed to read it.
-    """
-    if not len(p):
-        return p
-    same = units.joined[1:]
-    before, after = p.copy(), p.copy()
-    np.copyto(before[1:], p[:-1], where=same)
-    np.copyto(after[:-1], p[1:], where=same)
-    value = (1 - neighbours) * p + neighbours * (before + after) / 2
-    if match is not None and len(match.numbers) > 1:
-        value *= _document_chances(p, units, match)
-    best = float(value.max())
-    return value / best if best > 0 else np.ones(len(p))
-
-
-def _document_chances(p: Floats, units: Units, match: DocumentMatch) -> Floats:
-    """Return the best probability of each unit's document, shape (n,)."""
-    document = document_of_units(units, match)
-    chances = np.zeros(len(match.numbers))
-    np.maximum.at(chances, document, p)
-    return chances[document]
+def _edge_rules(seeds: Sequence[Seed], linked: Collection[ChunkKey], absent: Collection[ChunkKey]) -> EdgeRules:
+    return EdgeRules(frozenset([*linked, *(seed.key for seed in seeds)]), absent)
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:
@@ -313,14 +284,19 @@ def _chunk_means(runs: Sequence[Run], units: Sequence[Unit], shares: Sequence[fl
     rows: list[list[float]] = [[0.0] * len(run) for run in runs]
     sizes: list[list[int]] = [[0] * len(run) for run in runs]
     for unit, share in zip(units, shares, strict=True):
-        ranges = runs[unit.run].ranges
-        for at in range(unit.first, unit.last + 1):
-            inside = min(unit.end, ranges[at][1]) - max(unit.start, ranges[at][0])
-            if inside > 0:
-                rows[unit.run][at] += share * inside
-                sizes[unit.run][at] += inside
+        for at, inside in _overlaps(unit, runs[unit.run]):
+            rows[unit.run][at] += share * inside
+            sizes[unit.run][at] += inside
     made = [
         [v / n if n else 0.0 for v, n in zip(row, size, strict=True)] for row, size in zip(rows, sizes, strict=True)
     ]
     best = max((max(row, default=0.0) for row in made), default=0.0)
     return [[value / best for value in row] for row in made] if best > 0 else made
+
+
+def _overlaps(unit: Unit, run: Run) -> Iterator[tuple[int, int]]:
+    """Yield the position of each chunk that a unit has text of, and how many characters."""
+    for at in range(unit.first, unit.last + 1):
+        inside = min(unit.end, run.ranges[at][1]) - max(unit.start, run.ranges[at][0])
+        if inside > 0:
+            yield at, inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +15,15 @@ from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
-from retrivex.rendering.render import Style, gap_sample, opening_samples
+from retrivex.rendering.render import Style, opening_samples
 from retrivex.scoring.scorer import Scores
 from retrivex.selection.duplicates import find_repeats
-from retrivex.selection.problem import Arrays, Problem
+from retrivex.selection.problem import Problem
 from retrivex.text.leads import Prefixes, leads_of, may_have_lead
 from retrivex.text.ranges import overlapping, remaining
 from retrivex.tokens.stored import TextCounts
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -46,69 +48,46 @@ class Piece(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CandidateSet:
     """Pieces in document order, and the same as numbers for the solver.
 
     Parameters
     ----------
     pieces, problem : n each
-    values : of each piece, as a share of the query's best
     probabilities : of each piece, the least score of a span that holds it; None where spans are scored by formula
     unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
     repeated : chunks whose text stands in a better one, by the key of the other
     near : of those, the similarity of chunks that are almost the same
-    floor : least value per token that is selected; above 0 the budget is a bound, and not filled for its own sake
-    gap : tokens of a gap marker, which `problem` does not charge; 0 where none is written
     """
 
     pieces: Sequence[Piece | Unit]
     problem: Problem
-    values: list[float]
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
     probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
-    floor: float = 0.0
 
-    @property
-    def stops(self) -> bool:
-        """Whether nothing is shown that does not earn its tokens, even where the budget has room."""
-        return self.floor > 0
-
-    gap: int = 0
-
-    def charge_gaps(self, runs: Sequence[Run]) -> CandidateSet:
-        """Return the same with a gap marker paid wherever one may be written: not at the first of a document."""
-        numbers = self.pieces.run.tolist() if isinstance(self.pieces, Units) else [p.run for p in self.pieces]
-        first = {runs[run].doc_id: i for i, run in reversed(list(enumerate(numbers)))}
-        openings = [opening + self.gap for opening in self.problem.openings]
-        for i in first.values():
-            openings[i] -= self.gap
-        return replace(self, problem=replace(self.problem, openings=openings), gap=0)
-
-    def without(self, gone: Flags, allowance: int) -> CandidateSet:
-        """Return the same with some worth nothing, and too long for the allowance."""
-        costs, _, gains, _ = self.problem.arrays
-        left = replace(
-            self.problem,
-            costs=np.where(gone, np.maximum(costs, allowance + 1), costs).tolist(),
-            gains=np.where(gone, 0.0, gains).tolist(),
-        )
-        return replace(self, problem=left)
+    @cached_property
+    def worth(self) -> Floats:
+        """Value of each piece times its tokens, in best pieces of mean length, shape (n,)."""
+        costs = np.maximum(self.problem.costs, 1)
+        mean = float(self.problem.costs.mean()) if self.problem.costs.any() else 1.0
+        return np.asarray(self.problem.values * costs / mean, dtype=np.float64)
 
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
-    def value_by(self, i: int, scores: Scores) -> float:
-        """Value of piece `i` by other scores of the same candidates."""
+    def valued_by(self, scores: Scores) -> Problem:
+        """Return the problem with the values of other scores of the same candidates."""
         if self.unit_of is not None:
-            return scores.values[self.unit_of[i]]
-        piece = self.pieces[i]
-        return max(scores.chunks[piece.run][piece.first : piece.last + 1])
+            values = _of_units(scores.values, self.unit_of)
+        else:
+            values = [max(scores.chunks[p.run][p.first : p.last + 1]) for p in self.pieces]
+        return replace(self.problem, values=np.where(self.problem.values > 0, values, 0.0))
 
 
 class _Cut(NamedTuple):
@@ -244,9 +223,7 @@ def build_candidates(
     config: RetrievalConfig,
     distinct: Collection[ChunkKey] = (),
 ) -> CandidateSet:
-    """Make what the selection picks from: gain = (value - floor) * tokens / mean tokens.
-
-    The floor is `min_value`, or what the effort asks for where that is more.
+    """Make what the selection picks from; what is worth no more than `min_value` is worth nothing.
 
     Parameters
     ----------
@@ -261,31 +238,26 @@ def build_candidates(
     cut = _cut(runs, scores.units, exclusions)
     found = find_repeats(runs, scores, config)
     repeated = {key: other for key, other in found.of.items() if key not in distinct}
-    rounded = np.array(_values(runs, scores, cut, repeated), dtype=np.float64).round(VALUE_DIGITS)
-    values = rounded.tolist()
+    values = np.array(_values(runs, scores, cut, repeated), dtype=np.float64).round(VALUE_DIGITS)
     costs, openings = _prices(runs, scores.units, cut, cache)
     if style.prefixes and config.selection_unit != "span":
         openings += _lead_tokens(runs, cut, cache)
-    mean = costs.sum() / len(costs) if costs.any() else 1.0
-    # a piece that costs nothing, of white space or control characters, is still worth having if it was a hit
-    floor = max(config.min_value, scores.floor)
-    gains = (rounded - floor) * np.maximum(costs, 1) / mean
-    problem = Problem.of_arrays(
-        Arrays(
-            costs,
-            openings + _opening_tokens(runs, scores.units, cut, cache, style, with_gap=config.reserve_gap_markers),
-            gains,
-            cut.joined,
-        ),
-        run_cost=config.span_cost(scores.scorer),
-        ranks=values,
-        documents=None if config.max_tokens_per_document is None else _documents(runs, cut.pieces),
+    problem = Problem(
+        costs,
+        openings + _opening_tokens(runs, scores.units, cut, cache, style),
+        np.where(values > config.min_value, values, 0.0),
+        cut.joined,
+        _documents(runs, cut.pieces),
+        config.span_cost(scores.scorer) * float(costs.mean() if len(costs) else 0.0),
     )
-    probabilities = _probabilities(scores, cut)
-    reserved = config.reserve_gap_markers or not style.gap_markers
-    gap = 0 if reserved else cache.count(gap_sample(style))
     made = CandidateSet(
-        cut.pieces, problem, values, cut.excluded, repeated, probabilities, cut.unit_of, found.similarity, floor, gap
+        cut.pieces,
+        problem,
+        cut.excluded,
+        repeated,
+        _probabilities(scores, cut),
+        cut.unit_of,
+        found.similarity,
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -296,9 +268,9 @@ def _cut(runs: Sequence[Run], units: Units | None, exclusions: Exclusions) -> _C
         return _chunk_pieces(runs, exclusions)
     if exclusions:
         return _cut_units(runs, units, exclusions)
-    if units.torn is None:
+    if units.hidden is None:
         return _Cut(units, units.joined, range(len(units)), set())
-    kept = units.without_torn()
+    kept = units.without_hidden()
     return _Cut(kept, kept.joined, units.whole.tolist(), set())
 
 
@@ -332,14 +304,12 @@ def _of_units(values: list[float], unit_of: Sequence[int]) -> list[float]:
     return values if isinstance(unit_of, range) else [values[number] for number in unit_of]
 
 
-def _opening_tokens(
-    runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TextCounts, style: Style, *, with_gap: bool
-) -> Integers:
-    """Tokens of what opening a span at each piece adds around its text, with a gap marker or without."""
+def _opening_tokens(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TextCounts, style: Style) -> Integers:
+    """Tokens of what opening a span at each piece adds around its text."""
     if units is not None and isinstance(cut.pieces, Units):
-        samples = opening_samples(units.axis.chunks, style, with_gap=with_gap)
+        samples = opening_samples(units.axis.chunks, style)
         return np.array(cache.count_many(samples), dtype=np.int64)[cut.pieces.chunk]
-    samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style, with_gap=with_gap)
+    samples = opening_samples([runs[p.run].chunks[p.first] for p in cut.pieces], style)
     return np.array(cache.count_many(samples), dtype=np.int64)
 
 
@@ -357,10 +327,11 @@ def _lead_tokens(runs: Sequence[Run], cut: _Cut, cache: TextCounts) -> Integers:
     return tokens
 
 
-def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> list[int]:
+def _documents(runs: Sequence[Run], pieces: Sequence[Piece | Unit]) -> Integers:
     """Return the number of the document that each piece lies in, from 0."""
     numbers: dict[str, int] = {}
-    return [numbers.setdefault(runs[piece.run].doc_id, len(numbers)) for piece in pieces]
+    of_run = np.array([numbers.setdefault(run.doc_id, len(numbers)) for run in runs], dtype=np.int64)
+    return of_run[pieces.run if isinstance(pieces, Units) else [piece.run for piece in pieces]]
 
 
 def chosen_keys(made: CandidateSet, runs: Sequence[Run], chosen: Sequence[int]) -> set[ChunkKey]:
@@ -409,25 +380,23 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
     if not made.pieces:
         return made
     problem = made.problem
-    starts = [i for i, joined in enumerate(problem.joined) if not joined]
-    groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(made.pieces)], strict=True)]
+    starts = np.flatnonzero(~problem.joined)
+    groups = [range(a, b) for a, b in zip(starts.tolist(), [*starts[1:].tolist(), len(made.pieces)], strict=True)]
     pieces = [
         Piece(made.pieces[g[0]].run, made.pieces[g[0]].first, made.pieces[g[-1]].last, made.pieces[g[0]].start,
               max(made.pieces[i].end for i in g))
         for g in groups
     ]  # fmt: skip
-    values = [max(made.values[i] for i in g) for g in groups]
     whole = Problem(
-        costs=[sum(problem.costs[i] for i in g) for g in groups],
-        openings=[problem.openings[g[0]] for g in groups],
-        gains=[sum(problem.gains[i] for i in g) for g in groups],
-        joined=[False] * len(groups),
-        run_cost=problem.run_cost,
-        ranks=values,
-        documents=None if problem.documents is None else [problem.documents[g[0]] for g in groups],
+        np.add.reduceat(problem.costs, starts),
+        problem.openings[starts],
+        np.maximum.reduceat(problem.values, starts),
+        np.zeros(len(starts), dtype=np.bool_),
+        problem.documents[starts],
+        problem.span_price,
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
-    return replace(made, pieces=pieces, problem=whole, values=values, probabilities=probabilities, unit_of=None)
+    return replace(made, pieces=pieces, problem=whole, probabilities=probabilities, unit_of=None)
 
 
 class Pick(NamedTuple):
@@ -453,14 +422,14 @@ class Pick(NamedTuple):
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Merge chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
     if isinstance(made.pieces, Units):
-        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.joined)]
+        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.continues)]
     picks: list[Pick] = []
     members: list[int] = []
     group: list[Piece | Unit] = []
     reached = -1
     for i, piece in zip(chosen, made.some(chosen), strict=True):
         follows = bool(members) and piece.run == group[-1].run
-        if follows and not (members[-1] == i - 1 and made.problem.joined[i]) and piece.start > reached:
+        if follows and not (members[-1] == i - 1 and made.problem.continues[i]) and piece.start > reached:
             follows = False
         if members and not follows:
             picks.append(_pick(made, members, group))
@@ -491,7 +460,7 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
         last=max(units.last[first:end].tolist()),
         start=parts[0][0],
         end=parts[-1][1],
-        value=sum(made.problem.gains[first:end]),
+        value=float(made.worth[first:end].sum()),
         parts=parts,
         score=max(made.probabilities[first:end]) if made.probabilities else None,
     )
@@ -508,7 +477,7 @@ def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | U
             reached = piece.end
         if piece.last > last:
             last = piece.last
-    gains, probabilities = made.problem.gains, made.probabilities
-    value = sum([gains[i] for i in members])
+    probabilities = made.probabilities
+    value = float(made.worth[list(members)].sum())
     score = max([probabilities[i] for i in members]) if probabilities else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

@@ -17,13 +17,13 @@ from retrivex.evaluation.run.context import Case, Order, Selection
 from retrivex.evaluation.run.index import VECTORS
 from retrivex.evaluation.run.knn import NearestChunks
 from retrivex.scoring.calibrated import load_coefficients
-from retrivex.scoring.effort import EARNED_SHARE
+from retrivex.scoring.effort import SPARED
 from retrivex.tokens.tokenizer import Tokenizer
 
 BASELINES = {"knn": 0, "knn±1": 1, "knn±2": 2}
 """The nearest chunks, with so many neighbours on each side."""
 
-COMPOSERS = (*BASELINES, *PRESETS, *EARNED_SHARE)
+COMPOSERS = (*BASELINES, *PRESETS, *SPARED)
 """Composers that need no file: baselines, presets, and the default at each level of effort."""
 
 _FILES = (".json", ".toml")
@@ -124,7 +124,7 @@ def load_system(spec: str, configs: Mapping[str, RetrievalConfig], tokenizer: To
         return NearestChunks(spec, BASELINES[spec])
     if spec in PRESETS:
         return ConfiguredComposer(spec, RetrievalConfig.preset(spec), tokenizer)  # type: ignore[arg-type]
-    if spec in EARNED_SHARE:
+    if spec in SPARED:
         return ConfiguredComposer(spec, RetrievalConfig.preset("balanced", effort=spec), tokenizer)
     if spec.endswith(_FILES):
         return ConfiguredComposer(Path(spec).stem, RetrievalConfig.from_file(spec), tokenizer)

@@ -19,11 +19,10 @@ from retrivex.evaluation.questions.evidence import Copies, Evidence, with_origin
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
-from retrivex.scoring.effort import EARNED_SHARE
+from retrivex.scoring.effort import SPARED, count_needed
 from retrivex.selection.candidates import CandidateSet, build_candidates
-from retrivex.selection.greedy import fill
-from retrivex.selection.problem import Limits, Problem, measure
-from retrivex.selection.solve import solve
+from retrivex.selection.greedy import choose
+from retrivex.selection.problem import Limits, tokens_of
 from retrivex.tokens.cache import TokenCache
 
 Floats = NDArray[np.float64]
@@ -35,47 +34,37 @@ class Choices:
 
     Parameters
     ----------
-    problem : n candidates, their gains without `min_value`
-    weights : shape (n,), tokens of each by their mean
+    candidates : n of them, valued without `min_value`
     held : shape (p, n), characters of each of p passages of evidence in each candidate
     lengths : shape (p,), characters of each passage
-    floor : least value that earns its tokens
     """
 
-    problem: Problem
-    weights: Floats
+    candidates: CandidateSet
     held: Floats
     lengths: Floats
-    floor: float = 0.0
 
     def score(self, config: RetrievalConfig) -> float:
         """Return how good a context the composer would make of the candidates, see `quality`."""
-        if not len(self.problem):
+        problem = self.candidates.problem
+        if not len(problem):
             return 0.0
         chosen = self._choose(config)
         # a passage and its copy, both shown, hold no more than the passage
-        shown = np.minimum(self.held[:, list(chosen)].sum(axis=1), self.lengths)
-        tokens = measure(self.problem, chosen)[1]
+        shown = np.minimum(self.held[:, chosen].sum(axis=1), self.lengths)
         return quality(
             float(shown.sum() / self.lengths.sum()),
             bool((shown >= COMPLETE * self.lengths).all()),
-            tokens,
+            tokens_of(problem, sorted(chosen)),
             config.effort,
         )
 
-    def _choose(self, config: RetrievalConfig) -> tuple[int, ...]:
-        floor = max(config.min_value, self.floor)
-        gains = np.asarray(self.problem.gains) - floor * self.weights
-        problem = replace(self.problem, gains=gains.tolist(), run_cost=config.span_cost("calibrated"))
-        cap, documents = config.max_tokens_per_document, problem.documents
-        caps = None if cap is None or documents is None else [cap] * (max(documents) + 1)
-        limits = Limits(config.token_budget, config.max_spans, caps)
-        chosen = fill(problem, solve(problem, limits, config.selection).chosen, limits, earning=floor > 0)
-        if chosen:
-            return chosen
-        # where nothing pays, the composer shows the best all the same, cut where it must be
-        best = max(range(len(problem)), key=problem.rank)
-        return (best,) if problem.costs[best] <= limits.budget else ()
+    def _choose(self, config: RetrievalConfig) -> list[int]:
+        problem = self.candidates.problem
+        price = config.span_cost("calibrated") * float(problem.costs.mean())
+        values = np.where(problem.values > config.min_value, problem.values, 0.0)
+        limits = Limits(config.token_budget, config.max_spans, config.max_tokens_per_document)
+        order = choose(replace(problem, values=values, span_price=price), limits)
+        return order[: max(1, count_needed(values[order], float(values.sum()), config.effort))]
 
 
 def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float:
@@ -84,7 +73,7 @@ def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float
     They discount what is shown by what they have to earn at an effort, and by nothing where the budget is to be filled.
     To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
-    return (recall + complete) / 2 / (1 + EARNED_SHARE[effort] * tokens / 100)
+    return (recall + complete) / 2 / (1 + SPARED[effort] * tokens / 1000)
 
 
 def choices_of(
@@ -105,18 +94,14 @@ def choices_of(
     copies : where else passages of the evidence stand
     """
     free = config.override(min_value=0.0)
-    scores = replace(valued.scores, floor=0.0)
-    made = build_candidates(valued.runs, scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
-    costs = np.asarray(made.problem.costs, dtype=np.float64)
+    made = build_candidates(valued.runs, valued.scores, Exclusions.of(config.exclude), cache, Style.of(config), free)
     # passages that overlap would count twice
     gold = united((part.doc_id, part.start, part.end) for part in evidence)
     parts = [(doc_id, low, high) for doc_id, row in gold.items() for low, high in row]
     return Choices(
-        problem=made.problem,
-        weights=np.maximum(costs, 1.0) / max(float(costs.mean()), 1.0) if len(costs) else costs,
+        candidates=made,
         held=_count_held(valued.runs, made, parts, copies or {}),
         lengths=np.asarray([high - low for _, low, high in parts], dtype=np.float64),
-        floor=valued.scores.floor,
     )
 
 
