@@ -9,6 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from textwrap import dedent
 
 from retrivex.loading.limits import Allowance
@@ -328,8 +329,10 @@ class _Reader:
 def _cells(lines: Sequence[str]) -> list[Cell]:
     text = "\n".join(lines)
     found = list(_CELL.finditer(text))
-    cells: list[Cell] = []
-    for mark, end in zip(found, [*(after.start() for after in found[1:]), len(text)], strict=True):
+    before = text[: found[0].start()] if found else text
+    cells = [Cell(before)] if before.strip() else []
+    for mark, after in zip_longest(found, found[1:]):
+        end = after.start() if after else len(text)
         columns, rows = int(mark["columns"] or 1), int(mark["rows"] or 1)
         said = text[mark.end() : end].replace("\\|", "|")
         if mark["sign"] == "*":

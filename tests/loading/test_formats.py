@@ -401,6 +401,11 @@ def test_headings_of_asciidoc_are_known_to_chunkers(tmp_path: Path) -> None:
     assert paths == [("Pump Guide",), ("Pump Guide", "Install"), ("Pump Guide", "Old title")]
 
 
+def test_a_table_without_bars_keeps_its_text(tmp_path: Path) -> None:
+    document, _ = load(tmp_path, "a.adoc", "|===\n\n|===\n\n|===\nno bars here\n|===\n\nEnd.\n")
+    assert document.text == "| no bars here |\n| --- |\n\nEnd.\n"
+
+
 def test_an_attribute_cannot_grow_a_text(tmp_path: Path) -> None:
     long = ":a: " + "x" * 900 + "\n\n" + "{a}" * 100_000
     refuse(tmp_path, "a.adoc", long, "characters come of its")
