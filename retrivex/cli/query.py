@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +36,8 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Citation, Composition
 from retrivex.composition.headings import cite_headings
 from retrivex.config import RetrievalConfig
-from retrivex.model.chunk import Scope
+from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.model.cues import cues_between, read_cues
 from retrivex.rerank import Reranker
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.playground.page import write_recording
@@ -259,11 +260,13 @@ def sources(composition: Composition, *, code: str = "") -> Iterator[tuple[int, 
     composition : the context
     code : put around document names
     """
+    chunks = {chunk.key: chunk for span in composition.spans for chunk in span.chunks}
     by_number: dict[int, list[Citation]] = {}
     for citation in composition.citations:
         by_number.setdefault(citation.number, []).append(citation)
     for number, parts in by_number.items():
-        places = [f"{code}{one_line(parts[0].doc_id)}{code}", _pages(parts), _characters(parts), _heading(parts)]
+        places = [f"{code}{one_line(parts[0].doc_id)}{code}", _pages(parts), _times(parts, chunks)]
+        places += [_characters(parts), _heading(parts)]
         yield number, ", ".join(place for place in places if place)
 
 
@@ -272,6 +275,24 @@ def _pages(parts: list[Citation]) -> str:
     if not pages:
         return ""
     return f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]}-{pages[-1]}"
+
+
+def _times(parts: list[Citation], chunks: Mapping[ChunkKey, Chunk]) -> str:
+    """Return when it is said in the recording, to the second; empty for what is no transcript."""
+    cited = [
+        cue
+        for part in parts
+        if part.char_start is not None and part.char_end is not None
+        for cues in [read_cues(chunks[part.doc_id, part.chunk_id].metadata.custom_metadata)]
+        for cue in cues_between(cues, part.char_start, part.char_end)
+    ]
+    if not cited:
+        return ""
+    return f"{_clock(min(cue[1] for cue in cited))}-{_clock(max(cue[2] for cue in cited))}"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"
 
 
 def _characters(parts: list[Citation]) -> str:

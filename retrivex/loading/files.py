@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from retrivex.errors import LoadError
+from retrivex.loading.asciidoc import load_asciidoc
 from retrivex.loading.data import load_json, load_yaml
 from retrivex.loading.delimited import load_delimited
+from retrivex.loading.epub import load_epub
 from retrivex.loading.html import load_html
 from retrivex.loading.jsonl import document_from_dict, parse_lines, parse_open
 from retrivex.loading.limits import Allowance, LoadLimits
+from retrivex.loading.mail import load_mail
 from retrivex.loading.markdown import load_markdown
+from retrivex.loading.notebook import load_notebook
 from retrivex.loading.report import Loaded
 from retrivex.loading.sandbox import is_available, read_in_worker
+from retrivex.loading.subtitles import load_subtitles
 from retrivex.loading.text import load_text
 from retrivex.model.document import Document
 
@@ -27,7 +32,7 @@ MAX_BYTES = 64 * 1024 * 1024
 """Default limit for one file (for JSONL: for one line), in bytes."""
 
 LIMITS = LoadLimits()
-"""Default limits of reading a PDF, office file or web page."""
+"""Default limits of reading a file of a complex format."""
 
 _Loader = Callable[[bytes, str, str | None], Loaded]
 
@@ -53,10 +58,16 @@ _COMPLEX: Mapping[str, _Loader] = {
     **dict.fromkeys((".csv", ".tsv"), load_delimited),
     ".json": load_json,
     **dict.fromkeys((".yaml", ".yml"), load_yaml),
+    **dict.fromkeys((".adoc", ".asciidoc"), load_asciidoc),
+    ".eml": load_mail,
+    ".epub": load_epub,
+    ".ipynb": load_notebook,
+    ".rst": _import_later("rst", "load_rst"),
+    **dict.fromkeys((".srt", ".vtt"), load_subtitles),
     **{suffix: _import_later("office", "load_office", suffix=suffix) for suffix in (".docx", ".pptx", ".xlsx")},
 }
 _LOADERS: Mapping[str, _Loader] = {
-    **dict.fromkeys((".txt", ".text", ".rst", ".org", ".adoc", ".tex", ".log", ""), load_text),
+    **dict.fromkeys((".txt", ".text", ".org", ".tex", ".log", ""), load_text),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), load_markdown),
     **_COMPLEX,
 }
@@ -94,7 +105,7 @@ def load_file(
     path : the file
     doc_id : name of the document; the file's name unless given (lines of JSONL have their own)
     max_bytes : a larger file is refused
-    limits : time and memory for reading a PDF, office file or web page, which happens in a process of its own
+    limits : time and memory for reading all but plain text and Markdown, which happens in a process of its own
 
     Raises
     ------

@@ -4,47 +4,44 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from retrivex.errors import LoadError, describe_cause, install_hint
+from retrivex.loading.html import html_to_markdown
 from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import first_heading
+from retrivex.loading.package import check_entities, open_package
 from retrivex.loading.report import Loaded
-from retrivex.loading.tables import Cell, pipe_table
+from retrivex.loading.sheets import read_rows
+from retrivex.loading.tables import pipe_table
 from retrivex.model.document import Document
 
 try:
+    import mammoth
     from markitdown import StreamInfo
-    from markitdown.converters import DocxConverter, PptxConverter
+    from markitdown.converter_utils.docx.pre_process import pre_process_docx
+    from markitdown.converters import PptxConverter
     from openpyxl import load_workbook
+    from pptx import Presentation
 except ImportError as error:
     raise ImportError(f"reading office files needs markitdown: {install_hint('office')}") from error
 
-MAX_UNPACKED_BYTES = 512 * 1024 * 1024
-"""Most an office file may hold when unpacked; a small zip file can be made to unpack to a full disk."""
-
-MAX_UNPACKING = 100
-"""Bytes that each byte of a packed file may unpack to, where that is more than `SMALL_UNPACKED_BYTES`."""
-
-SMALL_UNPACKED_BYTES = 16 * 1024 * 1024
-"""What any office file may unpack to, however small."""
-
-MAX_ROWS = 1_048_576
-"""Rows of a sheet that Excel knows; a file may number them up to any number."""
-
-# The converters are called one by one: markitdown's own front end would also guess formats and fetch addresses.
-_CONVERTERS: Mapping[str, Any] = {".docx": DocxConverter, ".pptx": PptxConverter}
 _XML = (".xml", ".rels", ".vml")
 _SLIDE = re.compile(r"^<!-- Slide number: \d+ -->\n?", re.MULTILINE)
 _IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_STRUCK = ("sngStrike", "dblStrike")
+_DELETION = re.compile(rb"<w:del[ >]")
+_COMMENT = re.compile(rb"<w:comment[ >]")
 
 
 def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: str) -> Loaded:
     """Read a DOCX, PPTX or XLSX file as Markdown; offsets count in that Markdown.
 
-    Pages are slides; a sheet is a section with its name as the heading. Pictures become their description.
+    Pages are slides; a sheet is a section with its name as the heading. Pictures become their description. Hidden
+    slides, sheets, rows and columns, and text that is struck out or deleted, are left out, with a note.
     Nothing is fetched: pictures and data that are only linked are left out.
 
     Parameters
@@ -59,8 +56,9 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
         size holds, declares XML entities, or has no text.
     """
     _check_package(raw)
+    left_out: Counter[str] = Counter()
     try:
-        markdown = _sheets(raw, Allowance(len(raw))) if suffix == ".xlsx" else _convert(raw, suffix)
+        markdown = _READERS[suffix](raw, left_out)
     except (LoadError, MemoryError):
         raise
     except Exception as error:  # broken files make the readers below markitdown raise nearly anything
@@ -71,69 +69,106 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
     if not text.strip():
         raise LoadError("it is empty: there is no text to index")
     title = first_heading(text)
-    return Loaded(Document(doc_id, text, format="markdown", title=title, page_starts=starts, source=source))
+    notes = tuple(f"left out: {count:,} {kind}{'' if count == 1 else 's'}" for kind, count in left_out.items())
+    return Loaded(Document(doc_id, text, format="markdown", title=title, page_starts=starts, source=source), notes)
 
 
-def _convert(raw: bytes, suffix: str) -> str:
-    # The text is read, not rendered: `snake_case` must not become `snake\_case`.
+def _read_word(raw: bytes, left_out: Counter[str]) -> str:
+    with open_package(raw, "office file") as package:
+        body = package.read("word/document.xml")
+        comments = package.read("word/comments.xml") if "word/comments.xml" in package.namelist() else b""
+    _count(left_out, "tracked deletion", len(_DELETION.findall(body)))
+    _count(left_out, "comment", len(_COMMENT.findall(comments)))
+
+    def drop_struck(run: Any) -> Any:
+        if not run.is_strikethrough or not run.children:
+            return run
+        left_out["struck-out part"] += 1
+        return run.copy(children=[])
+
+    # mammoth itself: markitdown's way from its HTML to Markdown forgets which rows a cell covers
+    html: str = mammoth.convert_to_html(
+        pre_process_docx(io.BytesIO(raw)),
+        convert_image=mammoth.images.img_element(lambda _: {"src": ""}),
+        transform_document=mammoth.transforms.run(drop_struck),
+    ).value
+    return html_to_markdown(html)
+
+
+def _read_slides(raw: bytes, left_out: Counter[str]) -> str:
+    # markitdown's front end is not called: it would also guess formats and fetch addresses
+    made = Presentation(io.BytesIO(raw))
+    for slide in made.slides:
+        if slide.element.get("show") in ("0", "false"):
+            left_out["hidden slide"] += 1
+            _empty(slide)
+        for run in slide.element.findall(f".//{_DRAWING}r"):
+            properties = run.find(f"{_DRAWING}rPr")
+            if properties is not None and properties.get("strike") in _STRUCK:
+                left_out["struck-out part"] += 1
+                run.getparent().remove(run)
+        for shape in slide.shapes:
+            if getattr(shape, "has_table", False):
+                _fill_merged(shape.table)
+    changed = io.BytesIO()
+    made.save(changed)
+    # The text is read, not rendered: `snake_case` must not become `snake\\_case`.
     plain = {"escape_asterisks": False, "escape_underscores": False}
-    markdown: str = _CONVERTERS[suffix]().convert(io.BytesIO(raw), StreamInfo(extension=suffix), **plain).markdown
+    markdown: str = PptxConverter().convert(changed, StreamInfo(extension=".pptx"), **plain).markdown
     return markdown.replace("\v", "\n")  # a line break within a paragraph of a slide
 
 
-def _sheets(raw: bytes, allowance: Allowance) -> str:
+def _empty(slide: Any) -> None:
+    """Take everything off a slide; it keeps its number."""
+    for shape in list(slide.shapes):
+        shape.element.getparent().remove(shape.element)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        slide.notes_slide.notes_text_frame.text = ""
+
+
+def _fill_merged(table: Any) -> None:
+    """Write the text of a cell over several rows into each of them."""
+    for row in range(len(table.rows)):
+        for column in range(len(table.columns)):
+            cell = table.cell(row, column)
+            if cell.is_merge_origin:
+                for below in range(row + 1, row + cell.span_height):
+                    table.cell(below, column).text = cell.text
+
+
+def _read_sheets(raw: bytes, left_out: Counter[str]) -> str:
     # openpyxl itself: by way of data frames, empty cells would read `NaN`, nameless columns `Unnamed: 1`, and bars
     # within a cell would end it.
     book = load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
+    allowance = Allowance(len(raw))
     sections = []
     for sheet in book.worksheets:
-        sheet.reset_dimensions()  # some programs write wrong ones, which would cut rows off
-        rows = _filled_rows(sheet.iter_rows(max_row=MAX_ROWS, values_only=True), Allowance(allowance.size))
-        if table := pipe_table(rows, allowance):
+        if sheet.sheet_state != "visible":
+            left_out["hidden sheet"] += 1
+        elif table := pipe_table(read_rows(sheet, Allowance(len(raw)), left_out), allowance):
             sections.append(f"## {sheet.title}\n\n{table}\n")
     book.close()
     return "\n".join(sections)
 
 
-def _filled_rows(sheet: Iterable[tuple[object, ...]], allowance: Allowance) -> list[list[Cell]]:
-    """Cells of a sheet without the rows and columns that hold nothing."""
-    rows: list[dict[int, str]] = []
-    for values in sheet:
-        row = {}
-        for column, value in enumerate(values):
-            if value is not None and (text := " ".join(str(value).split())):
-                allowance.take(len(text))
-                row[column] = text
-        if row:
-            rows.append(row)
-    columns = sorted({column for row in rows for column in row})
-    allowance.take(len(rows) * len(columns))  # a cell for each is made before the table counts them
-    return [[Cell(row.get(column, "")) for column in columns] for row in rows]
+_READERS: Mapping[str, Callable[[bytes, Counter[str]], str]] = {
+    ".docx": _read_word,
+    ".pptx": _read_slides,
+    ".xlsx": _read_sheets,
+}
+
+
+def _count(left_out: Counter[str], kind: str, count: int) -> None:
+    if count:
+        left_out[kind] += count
 
 
 def _check_package(raw: bytes) -> None:
     """Refuse what is not a sound zip file, unpacks to too much, or declares entities (which may expand endlessly)."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as package:
-            unpacked = sum(part.file_size for part in package.infolist())
-            most = min(max(SMALL_UNPACKED_BYTES, MAX_UNPACKING * len(raw)), MAX_UNPACKED_BYTES)
-            if unpacked > most:
-                raise LoadError(f"it unpacks to {unpacked:,} bytes, the limit is {most:,} for its size; split it")
-            for part in package.infolist():
-                if part.filename.lower().endswith(_XML):
-                    _check_entities(part.filename, package.read(part))
-    except LoadError:
-        raise
-    except Exception as error:  # broken packages make zipfile, and what unpacks for it, raise nearly anything
-        raise LoadError(
-            "it is not a sound office file (broken, an old format, or protected by a password); save it anew"
-        ) from error
-
-
-def _check_entities(name: str, xml: bytes) -> None:
-    # without NULs, UTF-16 reads as ASCII here
-    if b"<!doctype" in (plain := xml.replace(b"\0", b"").lower()) or b"<!entity" in plain:
-        raise LoadError(f"its part {name!r} declares XML entities, which office files never need; leave it out")
+    with open_package(raw, "office file") as package:
+        for part in package.infolist():
+            if part.filename.lower().endswith(_XML):
+                check_entities(part.filename, package.read(part))
 
 
 def _cut_slide_marks(markdown: str) -> tuple[str, tuple[int, ...]]:

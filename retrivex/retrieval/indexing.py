@@ -22,6 +22,7 @@ from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
 from retrivex.loading.limits import most_characters
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
+from retrivex.model.cues import without_cues
 from retrivex.model.document import Document
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
 from retrivex.stores.sqlite.list_building import LISTED_FROM
@@ -107,7 +108,7 @@ def cut_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> 
 
 def count_repeated(document: Document, chunks: Sequence[Chunk]) -> list[int]:
     """Return the characters that are kept with each chunk beside its text: headings, head of the table, metadata."""
-    metadata = _metadata_size(document)
+    metadata = _metadata_size(replace(document, metadata=without_cues(document.metadata)))
     return [
         metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
         for chunk in chunks

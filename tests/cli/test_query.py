@@ -282,3 +282,17 @@ def test_html_that_cannot_be_written_is_an_error(db: str, tmp_path: Path) -> Non
     result = run(app, ["query", "smoker", "--db", db, "--html", str(tmp_path / "missing" / "a.html")])
     assert result.exit_code == 2
     assert "cannot be written: No such file or directory" in " ".join(result.output.split())
+
+
+def test_a_source_of_a_transcript_says_when_it_is_said(tmp_path: Path) -> None:
+    sentences = ["The new pump is quieter.", "It fills in five minutes.", "Nobody asked about the price."]
+    stamps = ["00:00:58,000 --> 00:01:02,500", "00:01:02,500 --> 00:01:05,250", "01:00:07,000 --> 01:00:09,000"]
+    cues = [f"{n}\n{stamp}\n{said}\n" for n, (stamp, said) in enumerate(zip(stamps, sentences, strict=True), 1)]
+    (tmp_path / "talk.srt").write_text("\n".join(cues))
+    made = str(tmp_path / "store.db")
+    result = run(app, ["index", str(tmp_path / "talk.srt"), "--db", made, "--chunker", "sentence", "--size", "1"])
+    assert result.exit_code == 0, result.output
+    out = ask(made, "five minutes", "--window", "0", "--where", 'metadata.start_time={"min": 60}')
+    assert "[1] talk.srt, 0:01:02-0:01:05, characters 25-" in out.partition("\nSources\n")[2]
+    chunk = composed(made, "five minutes", "--window", "0").spans[0].chunks[0]
+    assert (chunk.metadata.custom_metadata["start_time"], chunk.metadata.custom_metadata["end_time"]) == (62.5, 65.25)

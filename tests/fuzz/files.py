@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -509,6 +509,32 @@ def make_yaml(rng: random.Random) -> bytes:
     return "\n".join(lines).encode()
 
 
+def mutate_sample(rng: random.Random, raw: bytes) -> bytes:
+    """Damage a small file, or repeat some of its lines."""
+    lines = raw.splitlines(keepends=True)
+    for _ in range(rng.choice((0, 1, 3))):
+        at = rng.randrange(len(lines))
+        lines[at:at] = [rng.choice(lines)] * rng.choice((1, 3, 200))
+    return mutate(rng, b"".join(lines)) if rng.random() < 0.8 else b"".join(lines)
+
+
+SAMPLES = {
+    ".adoc": b"= Bees\nAnn\n:a: b\n\n== Sleep\n\n* x {a}\n+\n----\ncode\n----\n\n"
+    b"|===\n|a 2+|b\n.2+|c |d\n|===\n\nterm:: <<x,y>>\n",
+    ".eml": b"From: =?utf-8?q?J=C3=BC?= <a@b.c>\nSubject: Bees\nDate: Tue, 12 Mar 2024 10:00:00 +0000\nContent-Type: "
+    b'multipart/mixed; boundary="b"\n\n--b\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\nQmVlcwo=\n'
+    b"--b\nContent-Type: text/html\n\n<p>Bees<blockquote>old</blockquote>\n--b--\n",
+    ".ipynb": b'{"cells": [{"cell_type": "markdown", "source": ["# Bees\\n"]}, {"cell_type": "code", "source": "x", '
+    b'"outputs": [{"output_type": "stream", "text": "bees"}, {"data": {"text/plain": ["a"], "image/png": "AA"}}]}]}',
+    ".rst": b"Bees\n====\n\n:a: b\n\n.. note:: x\n\n.. tab:: y\n   :z:\n\n   - a ``b`` :c:`d`\n\n::\n\n  x\n\n"
+    b"== ==\na  b\n== ==\nc  d\n"
+    b"== ==\n\n.. |s| replace:: *e*\n\n|s| [1]_\n\n.. [1] f\n",
+    ".srt": b"1\n00:00:01,000 --> 00:00:02,000\n<i>Bees</i> &amp;\n\n2\n00:00:02,000 --> 00:00:09,000 X1:1\nsleep.\n",
+    ".vtt": b"WEBVTT\n\nNOTE x\n\n00:01.000 --> 00:02.000\n<v Ann>Bees\n\n00:02.000 --> 00:03.000\nBees\nsleep\n",
+}
+"""Small files of formats that are read as text, which damage makes cases of."""
+
+
 Maker = Callable[[random.Random], bytes]
 MAKERS: dict[str, Maker] = {
     ".txt": make_plain,
@@ -520,6 +546,7 @@ MAKERS: dict[str, Maker] = {
     ".html": make_html,
     ".jsonl": make_documents,
     ".pdf": make_pdf,
+    **{suffix: partial(mutate_sample, raw=raw) for suffix, raw in SAMPLES.items()},
 }
 OFFICE: dict[str, Maker] = {
     ".docx": lambda rng: make_office(rng, ".docx"),

@@ -1,6 +1,7 @@
 """Files are made with python-docx, python-pptx and openpyxl; run where the office extra is installed."""
 
 import contextlib
+import datetime as dt
 import io
 import random
 import socket
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from retrivex.errors import LoadError
-from retrivex.loading import load_documents, load_file
+from retrivex.loading import load_documents, load_file, package
 from retrivex.loading.limits import LoadLimits
 
 pytestmark = pytest.mark.integration
@@ -130,7 +131,7 @@ def test_entities_are_refused_before_anything_expands(office: Any, encoding: str
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(office: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr(package, "MAX_UNPACKED_BYTES", 100_000)
     bomb = repacked(word_file(), "word/media/zeros.bin", bytes(200_000))
     with pytest.raises(LoadError, match="the limit is 100,000 for its size; split it"):
         office.load_office(bomb, "a.docx", suffix=".docx")
@@ -239,3 +240,146 @@ def test_a_damaged_package_is_refused_in_our_words(office: Any) -> None:
         raw[at : at + 4] = draws.randbytes(draws.choice((0, 1, 4, 9)))
         with contextlib.suppress(LoadError):
             office.load_office(bytes(raw), "damaged.docx", suffix=".docx")
+
+
+# ---- as people see them: merged cells, hidden parts, formats, deleted text
+
+
+def read(office: Any, raw: bytes, suffix: str) -> tuple[str, tuple[str, ...]]:
+    loaded = office.load_office(raw, f"a{suffix}", suffix=suffix)
+    return loaded.document.text, loaded.notes
+
+
+def test_merged_cells_of_word_hold_for_every_row(office: Any) -> None:
+    made = pytest.importorskip("docx").Document()
+    table = made.add_table(rows=4, cols=3)
+    rows = (("Region", "City", "Price"), ("North", "Kiel", "10"), ("", "Bremen", "12"), ("South", "Ulm", "9"))
+    for cell, text in zip((c for row in table.rows for c in row.cells), sum(rows, ()), strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(2, 0)).text = "North"
+    text, notes = read(office, saved(made), ".docx")
+    assert text.split("\n")[:5] == [
+        "| Region | City | Price |",
+        "| --- | --- | --- |",
+        "| North | Kiel | 10 |",
+        "| North | Bremen | 12 |",
+        "| South | Ulm | 9 |",
+    ]
+    assert notes == ()
+
+
+def test_deleted_text_of_word_is_not_shown(office: Any) -> None:
+    made = pytest.importorskip("docx").Document()
+    paragraph = made.add_paragraph("Price: ")
+    paragraph.add_run("forty ").font.strike = True
+    paragraph.add_run("fifty ").font.double_strike = True
+    paragraph.add_run("30 euros")
+    tracked = (
+        '<w:del w:id="1" w:author="A"><w:r><w:delText>sixty</w:delText></w:r></w:del><w:ins w:id="2" w:author="A">'
+    )
+    body = made.element.xml.replace("<w:r>", f"{tracked}<w:r><w:t>new </w:t></w:r></w:ins><w:r>", 1)
+    text, notes = read(office, repacked(saved(made), "word/document.xml", body.encode()), ".docx")
+    assert text == "new Price: 30 euros\n"
+    assert notes == ("left out: 1 tracked deletion", "left out: 2 struck-out parts")
+
+
+def test_hidden_parts_of_a_workbook(office: Any) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    for row in (("Bee", "Note", "Sleep"), ("honey", "inner words", 5), ("secret", "x", 6), ("mason", "y", 7)):
+        sheet.append(row)
+    sheet.row_dimensions[3].hidden = True
+    sheet.column_dimensions["B"].hidden = True
+    sheet["A5"] = "old"
+    sheet["A5"].font = pytest.importorskip("openpyxl.styles").Font(strike=True)
+    for state in ("hidden", "veryHidden"):
+        other = book.create_sheet(state)
+        other.append(("plans",))
+        other.sheet_state = state
+    text, notes = read(office, saved(book), ".xlsx")
+    assert text == "## Sheet\n\n| Bee | Sleep |\n| --- | --- |\n| honey | 5 |\n| mason | 7 |\n"
+    assert notes == (
+        "left out: 1 struck-out cell",
+        "left out: 1 hidden row",
+        "left out: 1 hidden column",
+        "left out: 2 hidden sheets",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "shown"),
+    [
+        (0.25, "0%", "25%"),
+        (0.125, "0.0%", "12.5%"),
+        (dt.datetime(2024, 3, 12), "dd.mm.yyyy", "2024-03-12"),
+        (dt.datetime(2024, 3, 12, 13, 30), "dd.mm.yyyy", "2024-03-12"),
+        (dt.datetime(2024, 3, 12, 13, 30), "yyyy-mm-dd hh:mm", "2024-03-12 13:30"),
+        (dt.time(7, 5), "h:mm", "07:05"),
+        (dt.timedelta(hours=26, minutes=3), "[h]:mm", "26:03"),
+        (1234.5, "#,##0.00", "1,234.50"),
+        (1234.5, '#,##0.00 "EUR"', "1,234.50 EUR"),
+        (-3, "#,##0;[Red](#,##0)", "(3)"),
+        (2.5, "[$$-409]#,##0.00", "$2.50"),
+        (7, "00000", "00007"),
+        (0.1 + 0.2, "General", "0.3"),
+        (1.5, "# ?/?", "1.5"),
+        (True, "General", "TRUE"),
+        ("=1/0", "@", None),
+    ],
+)
+def test_values_stand_as_the_sheet_shows_them(office: Any, value: Any, number_format: str, shown: str | None) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.append(("head", "x"))
+    book.active["A2"] = value
+    book.active["A2"].number_format = number_format
+    text, _ = read(office, saved(book), ".xlsx")
+    expected = "" if shown is None else f"| {shown} |  |\n"
+    assert text == f"## Sheet\n\n| head | x |\n| --- | --- |\n{expected}"
+
+
+def test_merged_cells_of_a_sheet_hold_for_every_row(office: Any) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    for row in (("Region", "City"), ("North", "Kiel"), ("", "Bremen"), ("", "Emden"), ("South", "Ulm")):
+        sheet.append(row)
+    sheet.merge_cells("A2:A4")
+    sheet.row_dimensions[2].hidden = True  # the cell is seen beside the rows below
+    raw = saved(book)
+    with zipfile.ZipFile(io.BytesIO(raw)) as package:
+        part = package.read("xl/worksheets/sheet1.xml")
+    # a cell that claims to cover the whole sheet costs nothing
+    part = part.replace(b"</mergeCells>", b'<mergeCell ref="C1:XFD1048576"/></mergeCells>')
+    text, _ = read(office, repacked(raw, "xl/worksheets/sheet1.xml", part), ".xlsx")
+    lines = text.split("\n")
+    assert lines[4:7] == ["| North | Bremen |", "| North | Emden |", "| South | Ulm |"]
+
+
+def test_hidden_slides_and_struck_out_words(office: Any) -> None:
+    made = pytest.importorskip("pptx").Presentation()
+    for words in ("first", "secret", "last"):
+        slide = made.slides.add_slide(made.slide_layouts[1])
+        slide.shapes.title.text = f"Slide {words}"
+        slide.placeholders[1].text = f"Words of {words}"
+        slide.notes_slide.notes_text_frame.text = f"Note of {words}"
+    made.slides[1].element.set("show", "0")
+    made.slides[2].placeholders[1].text_frame.paragraphs[0].add_run().text = " struck"
+    made.slides[2].placeholders[1].text_frame.paragraphs[0].runs[-1].font._rPr.set("strike", "sngStrike")
+    document = office.load_office(saved(made), "a.pptx", suffix=".pptx")
+    text = document.document.text
+    assert "secret" not in text
+    assert "struck" not in text
+    assert "Note of first" in text
+    assert document.document.page_at(text.index("Words of last")) == 3
+    assert document.notes == ("left out: 1 hidden slide", "left out: 1 struck-out part")
+
+
+def test_merged_cells_of_a_slide_hold_for_every_row(office: Any) -> None:
+    made = pytest.importorskip("pptx").Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[6])
+    table = slide.shapes.add_table(3, 2, 0, 0, 99999, 99999).table
+    for place, words in (((0, 0), "Region"), ((0, 1), "City"), ((1, 0), "North"), ((1, 1), "Kiel"), ((2, 1), "Bremen")):
+        table.cell(*place).text = words
+    table.cell(1, 0).merge(table.cell(2, 0))
+    text, _ = read(office, saved(made), ".pptx")
+    assert "| North | Kiel |" in text
+    assert "| North | Bremen |" in text
