@@ -84,7 +84,6 @@ GONE = {
 }
 """Options of earlier versions that are accepted with a warning, and what holds instead."""
 
-_RUN_COSTS: dict[ScorerName, float] = {"calibrated": 0.15, "weighted": 0.25}
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
 
@@ -305,12 +304,11 @@ class SelectionOptions(_Options):
         description="What is selected: units (groups of whole sentences), chunks, or whole spans. auto takes units "
         "with the calibrated scorer and chunks with the weighted one.",
     )
-    run_cost: float | None = Field(
-        default=None,
+    run_cost: float = Field(
+        default=0.0,
         ge=0,
-        description="Cost of opening one more span (gamma), in the value of the best unit (or chunk) of mean length. "
-        "A higher cost gives fewer, longer spans. None takes 0.15 with the calibrated scorer and 0.25 with the "
-        "weighted one.",
+        description="Price of opening one more span (gamma), in tokens of the best unit (or chunk), as a share of the mean "
+        "length: with more, spans are fewer and longer.",
     )
     min_value: float = Field(
         default=0.0,
@@ -503,11 +501,15 @@ class RetrievalConfig(
     @model_validator(mode="before")
     @classmethod
     def _read_old_names(cls, options: Any) -> Any:
-        if not isinstance(options, dict) or not any(name in options for name in (*GONE, "prefer_fewer_spans")):
+        if not isinstance(options, dict) or not any(
+            name in options for name in (*GONE, "prefer_fewer_spans", "run_cost")
+        ):
             return options
         kept = {name: value for name, value in options.items() if name not in (*GONE, "prefer_fewer_spans")}
         if not _read_flag(options.get("prefer_fewer_spans", True)):
             kept["run_cost"] = 0.0
+        if kept.get("run_cost", 0.0) is None:
+            del kept["run_cost"]  # what an earlier version wrote for its own default
         for name in [name for name in GONE if name in options]:
             warnings.warn(f"{name}: this option is gone, and has no effect: {GONE[name]}", FutureWarning, stacklevel=2)
         return kept
@@ -563,16 +565,6 @@ class RetrievalConfig(
         if any(name in changes for name in WIDTHS):
             changes.setdefault("pool_factor", None)
         return type(self).model_validate({**self.__dict__, **changes}) if changes else self
-
-    def span_cost(self, scorer: ScorerName) -> float:
-        """Return `run_cost`, or the scorer's own where none is given.
-
-        Examples
-        --------
-        >>> RetrievalConfig().span_cost("weighted"), RetrievalConfig(run_cost=1.0).span_cost("weighted")
-        (0.25, 1.0)
-        """
-        return _RUN_COSTS[scorer] if self.run_cost is None else self.run_cost
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy as pydantic's models do, with changes checked as in `override`.

@@ -188,7 +188,7 @@ def _part_of_piece(task: _Fitting, candidates: CandidateSet, number: int, key: C
     text = run.text[low:high]
     low, high = low + len(text) - len(text.lstrip()), low + len(text.rstrip())
     score = candidates.probabilities[number] if candidates.probabilities else None
-    return Pick(piece.run, at, at, low, high, float(candidates.worth[number]), ((low, high),), score)
+    return Pick(piece.run, at, at, low, high, float(candidates.gains[number]), ((low, high),), score)
 
 
 # ---- laying out: spans, ordered, rendered and counted
@@ -278,7 +278,7 @@ def _trimmed(task: _Fitting, candidates: CandidateSet, number: int, limit: int) 
         """Part of the piece; None for a joiner alone, which is nothing to show."""
         low, high = piece.start + start, piece.start + end
         touched = [p for p in range(piece.first, piece.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
-        value = float(candidates.worth[number]) * (end - start) / len(text)
+        value = float(candidates.gains[number]) * (end - start) / len(text)
         score = candidates.probabilities[number] if candidates.probabilities else None
         return Pick(piece.run, touched[0], touched[-1], low, high, value, ((low, high),), score) if touched else None
 

@@ -82,7 +82,6 @@ def _scores(
         per_document=config.max_tokens_per_document,
         exclusions=pinned.exclusions,
         once=config.dedupe_overlaps,
-        run_cost=config.span_cost(call.scorer.name),
         spans=config.max_spans,
     )
     expansion = expanded.expansion

@@ -234,7 +234,8 @@ class UnitCutter:
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
 
         A sentence, row or fence that the end of a chunk cuts through is repaired: its parts become one unit, and so do
-        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, and `hidden` unless a hit says it.
+        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, and `hidden` unless it has
+        text of a hit.
 
         Parameters
         ----------
@@ -443,7 +444,7 @@ class _Edges:
         self.rules = rules
 
     def torn(self) -> NDArray[np.bool_] | None:
-        """Return which units are parts of something that goes on outside the runs, shape (n,); None for none of them."""
+        """Return which units are parts of something that goes on outside the runs, shape (n,); None where none is."""
         axis, units = self.units.axis, self.units
         torn = np.zeros(len(units), dtype=np.bool_)
         firsts = (~units.joined).nonzero()[0].tolist()

@@ -4,9 +4,9 @@ The calibrated scorer's probabilities give the share of the evidence that is exp
 
 .. math:: e_i = p_i^a / \sum_j p_j^a
 
-with the sharpness :math:`a` that fits where evidence really lay (`make calibrate`). Units are taken best first until the
-budget is used; of the last ones so many are left out as are expected to hold less than the effort's share together. So
-the rule knows the budget: what is left out is what this budget would have been filled with.
+with the sharpness :math:`a` that fits where evidence really lay (`make calibrate`). Units are taken best first until
+the budget is used; of the last ones so many are left out as are expected to hold less than the effort's share together.
+So the rule knows the budget: what is left out is what this budget would have been filled with.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from retrivex.config import Effort
 Floats = NDArray[np.float64]
 
 SPARED: dict[Effort, float] = {"lean": 0.1, "standard": 0.002, "full": 0.0}
-"""Share of the evidence that what is left out may be expected to hold, all of it together. Chosen over five budgets, with
-dense and with BM25 hits: 0.005 and more loses half a point to a point and a half at 1,000 and 2,000 tokens."""
+"""Share of the evidence that what is left out may be expected to hold, all of it together. Chosen over five budgets,
+with dense and with BM25 hits: more loses half a point and above at 1,000 and 2,000 tokens."""
 
 
 def expected_shares(p: Floats, sharpness: float) -> Floats:

@@ -33,13 +33,6 @@ MIN_SPREAD = 1e-9
 LAST_HIT_WEIGHT = 0.6
 """Weight of a hit for which the capacity is used up."""
 
-OPENING_REFUND = 2.0
-"""Share of a span's price that a short hit is refunded: the price once, and once for its markers, which cost about as
-much."""
-
-MAX_REFUND = 0.5
-"""Most that a short hit is refunded, in weight."""
-
 _SIMILARITY = NAMES.index("similarity")
 
 
@@ -53,7 +46,6 @@ class Capacity:
     per_document : most tokens of each document; None for no limit
     exclusions : what may not be shown, and so fills nothing
     once : whether chunks of equal text fill it once, in whichever runs
-    run_cost : price of one more span, in best units of mean length
     spans : most spans; None for any number
     """
 
@@ -61,7 +53,6 @@ class Capacity:
     per_document: int | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
     once: bool = False
-    run_cost: float = 0.0
     spans: int | None = None
 
 
@@ -124,10 +115,6 @@ def knn_weights(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], capaci
     not of the first. A unit that lies across chunks, or where chunks overlap, belongs to every hit that it has text of,
     and is counted once. A hit that does not fit is passed over, and so is one that would be a span too many.
 
-    Nearest neighbours count hits, not tokens. So a hit that is shorter than the candidates' chunks are on average, as
-    the last of a document often is, gets more weight per token: what opening a span costs it more, at most
-    `MAX_REFUND`.
-
     Parameters
     ----------
     runs : of candidates
@@ -138,9 +125,6 @@ def knn_weights(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], capaci
     weights: Floats = np.zeros(len(units))
     places, chunks, run_of = units.axis.numbers, units.axis.chunks, units.axis.run.tolist()
     costs = _costs(runs, units, capacity.exclusions)
-    whole = costs.copy()
-    ordinary = sum(costs) / len(chunks)
-    price = OPENING_REFUND * capacity.run_cost * sum(costs) / len(costs)  # of a span, in tokens
     left, spent = capacity.tokens, dict.fromkeys([seed.key[0] for seed in seeds], 0)
     first_run: dict[str, int] = {}
     shown: set[int] = set()
@@ -157,9 +141,7 @@ def knn_weights(runs: Sequence[Run], units: Units, seeds: Sequence[Seed], capaci
         allowed = left if capacity.per_document is None else min(left, capacity.per_document - spent[doc_id])
         if 0 < tokens <= allowed:
             own = [i for i in touching if costs[i]]
-            length = sum([whole[i] for i in touching])  # also of what better hits have paid
-            short = min(price * (1 / length - 1 / ordinary), MAX_REFUND) if length < ordinary else 0.0
-            weights[own] = 1.0 - (1.0 - LAST_HIT_WEIGHT) * (1.0 - left / capacity.tokens) + short
+            weights[own] = 1.0 - (1.0 - LAST_HIT_WEIGHT) * (1.0 - left / capacity.tokens)
             left -= tokens
             spent[doc_id] += tokens
             shown.add(at)

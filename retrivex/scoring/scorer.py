@@ -28,8 +28,8 @@ from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.second_hops import lift_named
 from retrivex.scoring.sentences import sentence_log_odds, with_reason
 from retrivex.scoring.term_index import TermIndexer
+from retrivex.scoring.unit_value import unit_values
 from retrivex.scoring.weighted import chunk_values
-from retrivex.scoring.worth import unit_worth
 
 Floats = NDArray[np.float64]
 
@@ -215,11 +215,11 @@ class Scorer:
             log_odds = log_odds + moved
         lifted = lift_named(probabilities(log_odds), units, self.question)
         p = lifted.p
-        worth = unit_worth(p, units.joined, units.torn)
+        value = unit_values(p, units.joined, units.torn)
         kind = kind_of_hits(seeds, embedded=bool(similarity))
-        worth, hedged = interpolate(worth, table, runs, units, seeds, capacity, self._fallback_weight(kind))
+        value, hedged = interpolate(value, table, runs, units, seeds, capacity, self._fallback_weight(kind))
         chances: list[float] = p.tolist()
-        values: list[float] = worth.tolist()
+        values: list[float] = value.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
         return Scores(
             make_chunks=partial(_chunk_means, runs, units, values),

@@ -74,7 +74,7 @@ class CandidateSet:
     expected: Floats | None = None
 
     @cached_property
-    def worth(self) -> Floats:
+    def gains(self) -> Floats:
         """Value of each piece times its tokens, in best pieces of mean length, shape (n,)."""
         costs = np.maximum(self.problem.costs, 1)
         mean = float(self.problem.costs.mean()) if self.problem.costs.any() else 1.0
@@ -251,7 +251,7 @@ def build_candidates(
         np.where(values > config.min_value, values, 0.0),
         cut.joined,
         _documents(runs, cut.pieces),
-        config.span_cost(scores.scorer) * float(costs.mean() if len(costs) else 0.0),
+        config.run_cost * float(costs.mean() if len(costs) else 0.0),
     )
     probabilities = _probabilities(scores, cut)
     made = CandidateSet(
@@ -473,7 +473,7 @@ def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
         last=max(units.last[first:end].tolist()),
         start=parts[0][0],
         end=parts[-1][1],
-        value=float(made.worth[first:end].sum()),
+        value=float(made.gains[first:end].sum()),
         parts=parts,
         score=max(made.probabilities[first:end]) if made.probabilities else None,
     )
@@ -491,6 +491,6 @@ def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | U
         if piece.last > last:
             last = piece.last
     probabilities = made.probabilities
-    value = float(made.worth[list(members)].sum())
+    value = float(made.gains[list(members)].sum())
     score = max([probabilities[i] for i in members]) if probabilities else None
     return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)

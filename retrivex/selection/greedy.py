@@ -13,8 +13,8 @@ from retrivex.selection.problem import Limits, Problem, opens, tokens_of
 def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[int]:
     r"""Choose what is kept and then, one by one, what is worth most per token and still fits.
 
-    A candidate with value :math:`v` and cost :math:`c` ranks by :math:`v c / (c + o)`, where :math:`o` is what opening a
-    span at it costs; that is nothing where it continues what is chosen. Equal ones are taken in their order.
+    A candidate with value :math:`v` and cost :math:`c` ranks by :math:`v c / (c + o)`, where :math:`o` is what opening
+    a span at it costs; that is nothing where it continues what is chosen. Equal ones are taken in their order.
 
     Parameters
     ----------

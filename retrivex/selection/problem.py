@@ -1,7 +1,7 @@
 """The selection as numbers: what candidates cost and are worth, and what limits a choice.
 
-Candidates stand in a row; some are joined to the one before (the next piece of the same run). A span opens at each chosen
-candidate that does not continue a chosen one, and costs its opening beside its own tokens.
+Candidates stand in a row; some are joined to the one before (the next piece of the same run). A span opens at each
+chosen candidate that does not continue a chosen one, and costs its opening beside its own tokens.
 """
 
 from __future__ import annotations

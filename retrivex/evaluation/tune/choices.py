@@ -60,7 +60,7 @@ class Choices:
 
     def _choose(self, config: RetrievalConfig) -> list[int]:
         problem = self.candidates.problem
-        price = config.span_cost("calibrated") * float(problem.costs.mean())
+        price = config.run_cost * float(problem.costs.mean())
         values = np.where(problem.values > config.min_value, problem.values, 0.0)
         limits = Limits(config.token_budget, config.max_spans, config.max_tokens_per_document)
         order = choose(replace(problem, values=values, span_price=price), limits)

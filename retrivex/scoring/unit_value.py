@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 REACHES = (0, 1, 4, 12)
-"""Units on each side: the unit alone, its neighbours, a paragraph or two, a section. Other widths, and a mean that is not
-arithmetic, make no measurable difference."""
+"""Units on each side: the unit alone, its neighbours, a paragraph or two, a section. Other widths, and a mean that is
+not arithmetic, make no measurable difference."""
 
 TORN = 0.5
 """What is left of the worth of a sentence that the end of a hit cuts, and whose rest cannot be had."""
 
 
-def unit_worth(p: Floats, joined: Flags, torn: Flags | None = None) -> Floats:
+def unit_values(p: Floats, joined: Flags, torn: Flags | None = None) -> Floats:
     """Return what each unit is worth as a share of the best, shape (n,).
 
     Parameters
@@ -35,16 +35,16 @@ def unit_worth(p: Floats, joined: Flags, torn: Flags | None = None) -> Floats:
     Examples
     --------
     >>> joined = np.array([False, True, False])
-    >>> unit_worth(np.array([0.8, 0.2, 0.5]), joined).round(2).tolist()
+    >>> unit_values(np.array([0.8, 0.2, 0.5]), joined).round(2).tolist()
     [1.0, 0.64, 0.92]
     """
     if not len(p):
         return p
-    worth = np.mean(_means_around(p, joined), axis=0)
+    values = np.mean(_means_around(p, joined), axis=0)
     if torn is not None:
-        worth = np.where(torn, TORN * worth, worth)
-    best = float(worth.max())
-    return worth / best if best > 0 else np.ones(len(p))
+        values = np.where(torn, TORN * values, values)
+    best = float(values.max())
+    return values / best if best > 0 else np.ones(len(p))
 
 
 def _means_around(p: Floats, joined: Flags) -> list[Floats]:
