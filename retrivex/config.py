@@ -307,8 +307,8 @@ class SelectionOptions(_Options):
     run_cost: float = Field(
         default=0.0,
         ge=0,
-        description="Price of opening one more span (gamma), in tokens of the best unit (or chunk), as a share of the mean "
-        "length: with more, spans are fewer and longer.",
+        description="Price of opening one more span (gamma), in best units (or chunks) of mean length. A higher price gives "
+        "fewer, longer spans.",
     )
     min_value: float = Field(
         default=0.0,
@@ -501,9 +501,7 @@ class RetrievalConfig(
     @model_validator(mode="before")
     @classmethod
     def _read_old_names(cls, options: Any) -> Any:
-        if not isinstance(options, dict) or not any(
-            name in options for name in (*GONE, "prefer_fewer_spans", "run_cost")
-        ):
+        if not isinstance(options, dict) or not {*GONE, "prefer_fewer_spans", "run_cost"} & options.keys():
             return options
         kept = {name: value for name, value in options.items() if name not in (*GONE, "prefer_fewer_spans")}
         if not _read_flag(options.get("prefer_fewer_spans", True)):

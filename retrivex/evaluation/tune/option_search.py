@@ -35,7 +35,7 @@ AS_IT_IS = "as it is"
 RIDGES = {"fitted anew": RIDGE, "fitted anew, smoother": 10 * RIDGE}
 """Models that are fitted, by name: some tens of questions want a stronger ridge than thousands."""
 
-RUN_COSTS = (0.05, 4.0)
+RUN_COSTS = (0.0, 2.0)
 MIN_VALUES = (0.0, 0.4)
 POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
 HEDGES = (0.0, 0.3, 0.6, 0.9)
@@ -153,7 +153,7 @@ class Search:
             study = optuna.create_study(direction="maximize", sampler=sampler)
             first = {
                 "model": AS_IT_IS,
-                "run_cost": RetrievalConfig().span_cost("calibrated"),
+                "run_cost": 0.0,
                 "min_value": 0.0,
                 "hedge": self.config.hedge,
             }
@@ -169,7 +169,7 @@ class Search:
     def _suggest(self, trial: optuna.Trial) -> Trial:
         config = self.config
         options: dict[str, Any] = {
-            "run_cost": float(f"{trial.suggest_float('run_cost', *RUN_COSTS, log=True):.2g}"),
+            "run_cost": float(f"{trial.suggest_float('run_cost', *RUN_COSTS, step=0.02):.2g}"),
             "min_value": round(trial.suggest_float("min_value", *MIN_VALUES, step=0.02), 2),
         }
         if config.pool_factor is not None:
