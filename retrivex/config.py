@@ -307,15 +307,14 @@ class SelectionOptions(_Options):
     run_cost: float = Field(
         default=0.0,
         ge=0,
-        description="Price of opening one more span (gamma), in best units (or chunks) of mean length. A higher price gives "
-        "fewer, longer spans.",
+        description="Price of opening one more span (gamma), in best units (or chunks) of mean length. A higher price "
+        "gives fewer, longer spans.",
     )
     min_value: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="Least value per token that is selected, as a share of that of the best unit (or chunk), where it "
-        "is more than the effort asks for.",
+        description="Value per token above which a unit (or chunk) may be selected, as a share of the best.",
     )
     max_spans: int | None = Field(default=None, ge=1, description="Most spans in the context. None sets no limit.")
     max_tokens_per_document: int | None = Field(
@@ -728,7 +727,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "window": 2,
         "scoring": "weighted",
         "selection_unit": "span",
-        "run_cost": 0.0,
         "numbered": False,
         "gap_markers": False,
     },

@@ -50,8 +50,8 @@ HITS = 200  # from which those of documents that answer a question are left out
 REST = 40  # units without evidence that are kept of a question, drawn at random
 BEST = 20  # and so many with the most words and the greatest similarity, as the confidence goes by the best unit
 DECILES = 10
-SECOND_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double_questions.NAME)
-"""Those that are asked with the second encoder: the vectors of the others take it half an hour."""
+SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double_questions.NAME)
+"""Those that are asked with the second encoder and with short chunks: vectors of the others take half an hour."""
 
 
 _OBVIOUS = [NAMES.index("similarity"), NAMES.index("words")]
@@ -89,7 +89,7 @@ SITUATIONS = (
 
 @lru_cache(maxsize=2)
 def _indexes(size: int, encoder: EncoderName) -> Indexes:
-    return Indexes(SETS if encoder == "MiniLM" else SECOND_SETS, size, encoder)
+    return Indexes(SETS if encoder == "MiniLM" and size == 200 else SMALL_SETS, size, encoder)
 
 
 def _origin(asked: Asked) -> str:
@@ -147,7 +147,7 @@ def _code() -> str:
 def gather(situation: Situation) -> list[tuple[str, Sample]]:
     """Return the samples of one situation with their origins; from the cache where it was gathered before."""
     key = hashlib.sha256(
-        json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, SECOND_SETS, _code()]).encode()
+        json.dumps([asdict(situation), QUESTIONS, NAMED, FOREIGN, REST, BEST, SETS, SMALL_SETS, _code()]).encode()
     ).hexdigest()
     path = cache_folder() / "calibration" / f"{key[:32]}.npz"
     if not path.exists():

@@ -67,12 +67,15 @@ class Explanation:
             return
         if composition.confidence is not None:
             yield from _section("Confidence", _confidence(composition))
+        named = _named_documents(composition)
+        if named:
+            yield from _section("Named documents", *named)
         order = composition.trace.order
         if "reason" in order:
             yield from _section("Order", Text(f"{order['strategy']}: {one_line(order['reason'])}"))
         yield from _section("Steps", _steps(composition.trace.steps, options))
         if composition.dropped:
-            yield from _section("Hits left out", *_list_dropped(composition.dropped))
+            yield from _section("Hits left out, or shown in part", *_list_dropped(composition.dropped))
         if composition.warnings:
             yield from _section("Warnings", *(Text(f"- {one_line(warning)}") for warning in composition.warnings))
 
@@ -85,6 +88,16 @@ def summary(composition: Composition) -> str:
         f"{composition.tokens:,} of {composition.token_budget:,} tokens ({composition.tokenizer}), "
         f"{spans} {'span' if spans == 1 else 'spans'} of {documents} {'document' if documents == 1 else 'documents'}"
     )
+
+
+def _named_documents(composition: Composition) -> list[Text]:
+    """Say which documents the best passages of others name, and in which passage of the context."""
+    lines = []
+    for doc_id, others in composition.trace.document.get("named", {}).items():
+        numbers = [f"[{at}]" for at, span in enumerate(composition.spans, start=1) if span.doc_id in others]
+        where = ", ".join(numbers) or ", ".join(map(one_line, others))
+        lines.append(Text(f"{one_line(doc_id)}: named in {where}"))
+    return lines
 
 
 def _confidence(composition: Composition) -> Text:

@@ -165,18 +165,31 @@ class Explainer:
         return parts
 
     def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
-        """Hits that are not shown, in the order of their scores."""
+        """Hits that are not shown, or not all of them, in the order of their scores."""
         gone = [
             hit
             for hit in self.scored.expanded.dropped
             if hit.reason == "duplicate_id" or (hit.doc_id, hit.chunk_id) not in self.shown
         ]
-        lost = [seed for seed in self.seeds if seed.key not in self.shown]
+        shares = {seed.key: self._share_shown(seed.key) if seed.key in self.shown else 0.0 for seed in self.seeds}
+        lost = [seed for seed in self.seeds if shares[seed.key] < 1]
         places = self._find_pieces({seed.key for seed in lost})
         for seed in lost:
+            share = shares[seed.key]
             reason, detail = self._explain_drop(seed.key, places.get(seed.key, ()), tokens)
-            gone.append(DroppedHit(*seed.key, seed.score, reason, detail))
+            if share:
+                detail = f"{share:.0%} of it is shown; of the rest: {detail}"
+            gone.append(DroppedHit(*seed.key, seed.score, reason, detail, share))
         return tuple(gone)
+
+    def _share_shown(self, key: ChunkKey) -> float:
+        """Share of a shown chunk's letters and digits that the context holds; 1 where its place is not known."""
+        chunk = self.found[key]
+        start = chunk.metadata.char_start
+        if start is None or chunk.metadata.char_end != start + len(chunk.text):
+            return 1.0
+        hidden = sum(map(str.isalnum, "".join(self._list_unshown_parts(key))))
+        return 1.0 - hidden / max(1, sum(map(str.isalnum, chunk.text)))
 
     def _find_pieces(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""

@@ -77,7 +77,7 @@ DropReason: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DroppedHit:
-    """A hit whose chunk is not in the context, and why.
+    """A hit whose chunk is not in the context, or not all of it, and why.
 
     Parameters
     ----------
@@ -85,6 +85,7 @@ class DroppedHit:
     similarity_score : as the retriever gave it
     reason : one word to sort by
     detail : a sentence for people
+    shown : share of the chunk's text that the context holds, in [0, 1)
     """
 
     doc_id: str
@@ -92,3 +93,4 @@ class DroppedHit:
     similarity_score: float
     reason: DropReason
     detail: str
+    shown: float = 0.0

@@ -75,7 +75,7 @@ def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float
     They discount what is shown by what they have to earn at an effort, and by nothing where the budget is to be filled.
     To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
-    return (recall + complete) / 2 / (1 + SPARED[effort] * tokens / 1000)
+    return (recall + complete) / 2 / (1 + SPARED[effort] * tokens / 100)
 
 
 def choices_of(
