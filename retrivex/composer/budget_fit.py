@@ -12,7 +12,7 @@ from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
-from retrivex.composer.select import Demand, Selected, refill, select
+from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
 from retrivex.merging.parents import PlacedParent
 from retrivex.merging.swaps import swap_in
@@ -29,6 +29,9 @@ from retrivex.text.structure import line_ranges
 
 MAX_ROUNDS = 8
 """Rounds of giving up, filling or trimming, each with a new layout."""
+
+OVERLAPPING = 4
+"""Most tokens of hits, in budgets, that may fit where they overlap; more are not tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +93,7 @@ def fit_to_budget(
     """Return the layout of the best choice whose text has at most `token_budget` tokens."""
     seeds, continuity = scored.expanded.seeds, scored.expanded.expansion.continuity
     scorer = SpanScorer.of(seeds, continuity, parents, call.config, scored.scores.scorer)
-    hits = list(scorer.relevance)
-    demand = Demand(
-        hits[: call.config.keep_top], hits if call.config.effort == "full" else (), score_by_list(call, pinned, scored)
-    )
+    demand = Demand(list(scorer.relevance)[: call.config.keep_top], score_by_list(call, pinned, scored))
     task = _Fitting(call, pinned, scored, scorer, demand)
     allowance = task.budget - (_lay_out(task, []).tokens if pinned.spans else 0)
     fitted = _fit(task, candidates, allowance)
@@ -112,14 +112,45 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     best = _best(candidates)
     if best is None:
         return Fitted(_lay_out(task, []), frozenset(), candidates)
-    selected = select(task.call, candidates, task.runs, task.demand, allowance)
-    lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
-    if lone:  # a copy counts again where the better one is not shown
-        candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
-        selected = select(task.call, candidates, task.runs, task.demand, allowance)
+    fitted = _show_all_hits(task, candidates, allowance)
+    if fitted is not None:
+        return fitted
+    kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
     fits_alone = candidates.problem.costs[best] + candidates.problem.openings[best] <= allowance
-    if not selected.order or not (selected.kept or fits_alone):
-        return _trim_best(task, candidates, allowance)  # choosing others would leave out what is worth most
+    if kept.order or fits_alone:  # else choosing others would leave out what is best
+        selected = select(task.call, candidates, kept, task.demand, allowance)
+        lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
+        if lone:  # a copy counts again where the better one is not shown
+            candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
+            kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
+            selected = select(task.call, candidates, kept, task.demand, allowance)
+        fitted = _give_up_excess(task, candidates, selected)
+    return _trim_best(task, candidates, allowance) if fitted is None else fitted
+
+
+def _show_all_hits(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
+    """Show every word of all hits, and fill up, with full effort; None where they do not fit together.
+
+    Where there is no room to complete what the ends of hits cut, they are shown as they were found, and nothing else.
+    """
+    call, hits = task.call, list(task.scorer.relevance)
+    tokens = sum(call.counter.cache.count_many([seed.chunk.text for seed in task.scored.expanded.seeds]))
+    if call.config.effort != "full" or tokens > OVERLAPPING * allowance:
+        return None
+    kept = keep_all(call, candidates, task.runs, hits, allowance)
+    if kept is not None and kept.order:
+        fitted = _give_up_excess(task, candidates, select(call, candidates, kept, task.demand, allowance))
+        if fitted is not None:
+            return fitted
+    bare = make_candidates(call, task.pinned, replace(task.scored, scores=replace(task.scored.scores, units=None)))
+    kept = keep_all(call, bare, task.runs, hits, allowance)
+    return None if kept is None or not kept.order else _give_up_excess(task, bare, replace(kept, stopped=True))
+
+
+def _give_up_excess(task: _Fitting, candidates: CandidateSet, selected: Selected) -> Fitted | None:
+    """Lay out a choice, without what was taken last as far as it is too long; None where nothing of it can go."""
+    if not selected.order:
+        return None
     layout = _lay_out_chosen(task, candidates, selected.chosen)
     for _ in range(MAX_ROUNDS):
         if layout.tokens <= task.budget:
@@ -127,9 +158,9 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
             return Fitted(_show_parents(task, fuller), selected.whole, candidates, selected.stopped)
         shorter = selected.without_last(candidates, layout.tokens - task.budget)
         if shorter is None or not shorter.order:
-            break
+            return None
         selected, layout = shorter, _lay_out_chosen(task, candidates, shorter.chosen)
-    return _trim_best(task, candidates, allowance)
+    return None
 
 
 def _best(candidates: CandidateSet) -> int | None:

@@ -22,12 +22,10 @@ class Demand:
     Parameters
     ----------
     top : chunks of the best hits, which are to be shown whole as far as they fit
-    all : chunks of all hits, which are to be shown whole where all of them fit
     quotas : per hit list its share of the budget and the values of the candidates to it; empty where lists were fused
     """
 
     top: Sequence[ChunkKey]
-    all: Sequence[ChunkKey]
     quotas: Sequence[tuple[float, Scores]]
 
 
@@ -71,17 +69,18 @@ def limits_of(call: Call, allowance: int) -> Limits:
     return Limits(allowance, call.config.max_spans, call.config.max_tokens_per_document)
 
 
-def keep_hits(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: Demand, allowance: int) -> Selected:
-    """Choose the pieces of the hits that are to be shown whole: all where they fit, else the best as far as they do."""
+def keep_top(
+    call: Call, candidates: CandidateSet, runs: Sequence[Run], top: Sequence[ChunkKey], allowance: int
+) -> Selected:
+    """Choose the pieces of the best hits that are to be shown whole, best first as far as they fit."""
+    every = keep_all(call, candidates, runs, top, allowance)
+    if every is not None:
+        return every
     limits = limits_of(call, allowance)
-    pieces = pieces_of(candidates, runs, [*demand.top, *demand.all]) if demand.top or demand.all else {}
+    pieces = pieces_of(candidates, runs, top)
     kept: tuple[int, ...] = ()
     whole: set[ChunkKey] = set()
-    for keys in (demand.all, demand.top):
-        every = tuple(sorted({piece for key in keys for piece in pieces[key]}))
-        if every and fits(candidates.problem, every, limits):
-            return Selected(every, len(every), frozenset(demand.top))
-    for key in demand.top:
+    for key in top:
         tried = tuple(sorted({*kept, *pieces[key]}))
         if fits(candidates.problem, tried, limits):
             kept = tried
@@ -89,9 +88,19 @@ def keep_hits(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand:
     return Selected(kept, len(kept), frozenset(whole))
 
 
-def select(call: Call, candidates: CandidateSet, runs: Sequence[Run], demand: Demand, allowance: int) -> Selected:
-    """Choose the best candidates within `allowance` tokens; less where the rest is not expected to be worth it."""
-    kept = keep_hits(call, candidates, runs, demand, allowance)
+def keep_all(
+    call: Call, candidates: CandidateSet, runs: Sequence[Run], keys: Sequence[ChunkKey], allowance: int
+) -> Selected | None:
+    """Choose all pieces of some hits; None where they do not fit together."""
+    pieces = pieces_of(candidates, runs, keys) if keys else {}
+    every = tuple(sorted({piece for some in pieces.values() for piece in some}))
+    if not fits(candidates.problem, every, limits_of(call, allowance)):
+        return None
+    return Selected(every, len(every), frozenset(keys))
+
+
+def select(call: Call, candidates: CandidateSet, kept: Selected, demand: Demand, allowance: int) -> Selected:
+    """Choose the best candidates within `allowance` tokens; less where the rest is expected to hold next to nothing."""
     limits = limits_of(call, allowance)
     order = list(kept.order)
     for share, scores in demand.quotas:
