@@ -21,7 +21,7 @@ MIN_PAGES = 3
 """Pages on which a line must stand to be a running one; in a document of two pages, both."""
 
 _NUMBER = re.compile(r"\d+")
-_ROMAN = re.compile(r"[ivxlcdm]{1,7}")
+_ROMAN = re.compile(r"((?:[-–—|(\[] ?)?(?:(?:page|seite|p[aá]gina) )?)[ivxlcdm]{1,7}((?: ?[-–—|)\]])?)")  # of a page
 _SENTENCE_END = re.compile(r"[.!?:;…。！？｡][\"'”’»)\]）】」』》]*$")
 _GOES_ON = re.compile(r"[a-zß-öø-ÿ\d(,;–—]")
 _FULL_LINE = 0.75  # share of the page's longest line from which on a line was broken by the margin
@@ -89,7 +89,7 @@ def join_pages(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
 
 def _key(line: str) -> str:
     words = " ".join(line.split()).casefold()
-    return "#" if _ROMAN.fullmatch(words) else _NUMBER.sub("#", words)
+    return f"{found[1]}#{found[2]}" if (found := _ROMAN.fullmatch(words)) else _NUMBER.sub("#", words)
 
 
 def _repeated(edges: Iterable[Sequence[str]], needed: int) -> set[str]:

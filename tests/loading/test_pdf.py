@@ -88,6 +88,8 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
     [
         (["Manual\nOne.", "Manual\nTwo."], ["One.", "Two."]),
         (["One.\nii", "Two.\niii", "Three.\n1", "Four.\n2"], ["One.", "Two.", "Three.", "Four."]),
+        (["One.\n- ii -", "Two.\n- iii -", "Three.\n- iv -"], ["One.", "Two.", "Three."]),
+        (["One.\nPage ii", "Two.\nPage iii", "Three.\nPage iv"], ["One.", "Two.", "Three."]),
         (
             ["4 Bees\nOne.", "Sleep 5\nTwo.", "6 Bees\nA.", "Sleep 7\nB.", "8 Bees\nC.", "Sleep 9\nD."],
             ["One.", "Two.", "A.", "B.", "C.", "D."],
