@@ -57,8 +57,8 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
                 terms[word[at : at + 2]] = False
         elif len(word) > 5:
             # numbers have no endings: `SKU0070` is not `SKU0071`
-            kept = max(5, len(word) - 3, _end_of_digits(word))
-            terms[word[:kept]] = kept == len(word)
+            size = max(5, len(word) - 3, _end_of_digits(word))
+            terms[word[:size]] = size == len(word)
         else:
             terms[word] = max(word) <= _LAST_WITH_ENDINGS
     kept = sorted(terms, key=len, reverse=True)[:MAX_TERMS] if len(terms) > MAX_TERMS else terms
