@@ -94,6 +94,13 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
             ["4 Bees\nOne.", "Sleep 5\nTwo.", "6 Bees\nA.", "Sleep 7\nB.", "8 Bees\nC.", "Sleep 9\nD."],
             ["One.", "Two.", "A.", "B.", "C.", "D."],
         ),
+        (
+            # a chapter of one page, a list whose item has the page's number, and pages that have one already
+            ["Bees 5\nA.", "Bees 6\nB.", "Bees 7\nC.", "Ants 8\nD.", "9. Wasps\nE.", "Bees 10\nF.\nof 10"],
+            ["A.", "B.", "C.", "D.", "9. Wasps", "E.", "F.", "of 10"],
+        ),
+        (["One.\n1", "Two.\n2", "Three.\n4 flies"], None),
+        (["9" * 5000 + "\nOne.", "1\nTwo."], None),  # a number that Python does not read
         (["Bees\nOne.", "Bees\nTwo.", "Ants\nThree.", "Wasps\nFour."], None),  # twice only: two sections
         (["Order 17\nOne.", "Order 92\nTwo.", "Order 5\nThree."], None),  # no page has such numbers
         (["Bees", "Bees", "Bees"], None),  # nothing else would be left
