@@ -10,7 +10,7 @@ pytest.importorskip("pypdfium2")
 from pypdfium2 import PdfiumError
 
 from retrivex.loading.pdf import load_pdf
-from retrivex.loading.running_lines import PAGE_SEPARATOR
+from retrivex.loading.running_lines import PAGE_SEPARATOR, remove_running_lines
 
 CREATED = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -100,7 +100,6 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
             ["A.", "B.", "C.", "D.", "9. Wasps", "E.", "F.", "of 10"],
         ),
         (["One.\n1", "Two.\n2", "Three.\n4 flies"], None),
-        (["9" * 5000 + "\nOne.", "1\nTwo."], None),  # a number that Python does not read
         (["Bees\nOne.", "Bees\nTwo.", "Ants\nThree.", "Wasps\nFour."], None),  # twice only: two sections
         (["Order 17\nOne.", "Order 92\nTwo.", "Order 5\nThree."], None),  # no page has such numbers
         (["Bees", "Bees", "Bees"], None),  # nothing else would be left
@@ -113,6 +112,11 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
 def test_what_a_running_line_is(pages: list[str], kept: list[str] | None) -> None:
     text = load_pdf(make_pdf(pages), "a.pdf").document.text
     assert text.split() == " ".join(kept or pages).split()
+
+
+def test_a_number_that_python_does_not_read_is_no_obstacle() -> None:
+    pages = ("9" * 5000 + "\nOne.", "1\nTwo.")
+    assert remove_running_lines(pages).texts == pages
 
 
 @pytest.mark.parametrize(
