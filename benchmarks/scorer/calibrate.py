@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence import double_questions
 from benchmarks.evidence.embeddings import ENCODERS, EncoderName
-from benchmarks.evidence.index import ASKED_BY_NAME, SETS, Asked, Indexes, ask_named, documents_of, retrieve
+from benchmarks.evidence.index import ASKED_BY_NAME, SETS, SMALL_SETS, Asked, Indexes, ask_named, documents_of, retrieve
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.samples import sample_of
@@ -50,8 +49,6 @@ HITS = 200  # from which those of documents that answer a question are left out
 REST = 40  # units without evidence that are kept of a question, drawn at random
 BEST = 20  # and so many with the most words and the greatest similarity, as the confidence goes by the best unit
 DECILES = 10
-SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double_questions.NAME)
-"""Those that are asked with the second encoder and with short chunks: vectors of the others take half an hour."""
 
 
 _OBVIOUS = [NAMES.index("similarity"), NAMES.index("words")]

@@ -156,7 +156,8 @@ def _give_up_excess(task: _Fitting, candidates: CandidateSet, selected: Selected
         if layout.tokens <= task.budget:
             fuller = _show_short_hits(task, candidates, *_fill_up(task, candidates, selected, layout))
             return Fitted(_show_parents(task, fuller), selected.whole, candidates, selected.stopped)
-        shorter = selected.without_last(candidates, layout.tokens - task.budget)
+        # what is written around passages takes its share, too: markers of gaps are not priced
+        shorter = selected.without_last(candidates, task.budget / layout.tokens)
         if shorter is None or not shorter.order:
             return None
         selected, layout = shorter, _lay_out_chosen(task, candidates, shorter.chosen)

@@ -39,7 +39,7 @@ class Selected:
     kept : how many of them are kept whatever they are worth
     whole : the best hits, which are shown whole
     stopped : whether there was room for more, which is expected to hold next to nothing
-    given_up : positions that were taken, and made the text too long
+    given_up : positions that were taken last, and made the text too long
     """
 
     order: tuple[int, ...]
@@ -53,15 +53,15 @@ class Selected:
         """The same, ascending."""
         return tuple(sorted(self.order))
 
-    def without_last(self, candidates: CandidateSet, tokens: int) -> Selected | None:
-        """Give up the last that were taken, until they free so many tokens; None where only what is kept is left."""
-        order, had = self.order, tokens_of(candidates.problem, self.chosen)
+    def without_last(self, candidates: CandidateSet, share: float) -> Selected | None:
+        """Give up the last that were taken, down to a share of the tokens; None where only what is kept is left."""
+        order, most = self.order, share * tokens_of(candidates.problem, self.chosen)
         while len(order) > self.kept:
             order = order[:-1]
-            if had - tokens_of(candidates.problem, sorted(order)) >= tokens:
+            if tokens_of(candidates.problem, sorted(order)) <= most:
                 break
         gone = self.order[len(order) :]
-        return replace(self, order=order, given_up=(*self.given_up, *gone)) if gone else None
+        return replace(self, order=order, given_up=gone) if gone else None
 
 
 def limits_of(call: Call, allowance: int) -> Limits:

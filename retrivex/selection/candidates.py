@@ -434,8 +434,6 @@ class Pick(NamedTuple):
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Merge chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
-    if isinstance(made.pieces, Units):
-        return [_unit_pick(made, made.pieces, *ends) for ends in _stretches(chosen, made.problem.continues)]
     picks: list[Pick] = []
     members: list[int] = []
     group: list[Piece | Unit] = []
@@ -451,32 +449,6 @@ def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
         members.append(i)
         group.append(piece)
     return [*picks, _pick(made, members, group)] if members else []
-
-
-def _stretches(chosen: Sequence[int], joined: Sequence[bool]) -> list[list[int]]:
-    """First number and last + 1 of what follows each other among the chosen."""
-    made: list[list[int]] = []
-    for i in chosen:
-        if made and made[-1][1] == i and joined[i]:
-            made[-1][1] = i + 1
-        else:
-            made.append([i, i + 1])
-    return made
-
-
-def _unit_pick(made: CandidateSet, units: Units, first: int, end: int) -> Pick:
-    """One pick of units that follow each other: they tile their run, so that none has to be cut."""
-    parts = tuple(zip(units.start[first:end].tolist(), units.end[first:end].tolist(), strict=True))
-    return Pick(
-        run=int(units.run[first]),
-        first=int(units.first[first]),
-        last=max(units.last[first:end].tolist()),
-        start=parts[0][0],
-        end=parts[-1][1],
-        value=float(made.gains[first:end].sum()),
-        parts=parts,
-        score=max(made.probabilities[first:end]) if made.probabilities else None,
-    )
 
 
 def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:

@@ -26,8 +26,8 @@ def test_separators_are_counted_before_choosing() -> None:
     lengths, scores = {"a": 5, "b": 2, "c": 2, "d": 3, "e": 3}, {"a": 0.9, "b": 0.8, "c": 0.9, "d": 0.9, "e": 0.5}
     hits = [SeedHit(make_chunk(name, 0, words(name, 0, lengths[name])), scores[name]) for name in scores]
     made = chosen_at_once(hits, token_budget=12, numbered=True)  # a number is a word
-    assert {span.doc_id for span in made.spans} == {"a", "b", "c"}
-    assert made.tokens == 12
+    assert {span.doc_id for span in made.spans} == {"a", "d"}
+    assert made.tokens == 10  # without its number and separator, another would fit
 
 
 def test_an_overlap_is_paid_for_where_the_chunk_before_is_not_shown() -> None:

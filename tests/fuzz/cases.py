@@ -139,7 +139,6 @@ CHOICES: dict[str, Sequence[Any]] = {
     "return_parents": ("auto", "auto", "never"),
     "parent_coverage": (0.1, 0.9, 1.0),
     "max_parent_chars": (0, 50, 10**6),
-    "selection": ("greedy", "exact"),
     "selection_unit": ("span", "chunk", "unit"),
     "effort": ("lean", "full", "full"),
     "reserve_gap_markers": (True,),
@@ -195,7 +194,7 @@ STRATEGIES = {
 }
 """Options of an order, and the order that reads them: without it they change nothing."""
 
-ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents", "selection")
+ALWAYS_OFTEN = ("window", "context_format", "ordering_strategy", "return_parents")
 
 
 def _budget(rng: random.Random) -> int:

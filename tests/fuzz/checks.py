@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
-import numpy as np
 from fuzz.cases import Case
 from fuzz.growth import expected_windows
 from fuzz.stores import OddStore
@@ -20,8 +19,7 @@ from retrivex.merging.exclusions import MIN_SENTENCE
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.hit import DropReason
 from retrivex.model.span import ids_without_place
-from retrivex.scoring.calibrated import load_coefficients
-from retrivex.scoring.effort import expected_shares, find_floor
+from retrivex.scoring.effort import SPARED
 from retrivex.text.ranges import merge_ranges, remaining
 
 Count = Callable[[str], int]
@@ -428,38 +426,24 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
         return
     gap = "\n\n[... 100,000 characters omitted ...]"
     spare = config.token_budget - made.tokens - 2 * count(gap + "x " * 75)
-    if config.reserve_gap_markers:
-        spare -= (len(made.spans) + 1) * count(gap)  # charged for each passage, whether one is written or not
     dropped = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "budget"}
     for hit in case.all_hits():
         if hit.key in dropped and hit.key[0] in case.world.truthful and shown_share(case, made, hit) == 0:
-            # as in earlier versions, a unit that does not fit is left out with all of its hits
-            texts = _unit_texts(case, made, hit) if config.reserve_gap_markers else [hit.chunk.text]
             # its passage may have to name the document
-            least = min(map(count, texts), default=spare + 1) + 2 * count(hit.key[0])
+            least = count(hit.chunk.text) + 2 * count(hit.key[0])
             expect(least > spare, "budget left unused", hit, spare)
     if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
         check_earned(case, config, made, spare, count)
 
 
-def _unit_texts(case: Case, made: Composition, hit: SeedHit) -> list[str]:
-    """Return the texts of the units that hold a hit, or its own where there are none; none where one is not known."""
-    units = [unit for unit in made.trace.units if hit.key in _keys_of(unit)]
-    source = case.world.sources[hit.key[0]]
-    if any(unit.char_start is None for unit in units) or not _as_indexed(case, hit.key):
-        return []
-    return [source[unit.char_start :][: unit.length] for unit in units] or [hit.chunk.text]
-
-
 def check_earned(case: Case, config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
-    """Check that a hit is left out for its value only where that is below the floor or does not pay for a passage."""
-    units = made.trace.units
-    if any(unit.length > len(unit.beginning) + 1 for unit in units):
+    """Check that what the effort leaves out holds little, and that other hits with a value are shown if they fit."""
+    units, selection = made.trace.units, made.trace.selection
+    stopped = bool(selection["stopped"])
+    expect(not stopped or selection["left_out"] < SPARED[config.effort], "too much is left out", selection)
+    if stopped or any(unit.length > len(unit.beginning) + 1 for unit in units):
         return  # what a unit costs is not known
-    tokens = np.array([max(count(unit.beginning), 1) for unit in units])
-    sharpness = load_coefficients(config.coefficients).sharpness
-    expected = expected_shares(np.array([unit.probability for unit in units]), sharpness)
-    floor = max(config.min_value, find_floor(expected, tokens, sharpness, config.effort))
+    tokens = [max(count(unit.beginning), 1) for unit in units]
     for hit in made.dropped:
         own = [i for i, unit in enumerate(units) if (hit.doc_id, hit.chunk_id) in _keys_of(unit)]
         if hit.reason != "no_value" or len(own) != 1 or units[own[0]].selected:
@@ -468,10 +452,8 @@ def check_earned(case: Case, config: RetrievalConfig, made: Composition, spare: 
             continue  # the store's text of the hit is white space alone, which is not shown
         if _is_read_elsewhere(case, made, (hit.doc_id, hit.chunk_id)):
             continue
-        # the mean is at most the largest
-        least = (units[own[0]].value - floor) * tokens[own[0]] / tokens.max()
-        worth = least > config.span_cost("calibrated") + 1e-9 and tokens[own[0]] <= spare
-        expect(not worth, "budget left unused by a hit that is worth it", hit, least, spare)
+        worth = units[own[0]].value > config.min_value + 1e-9 and tokens[own[0]] <= spare
+        expect(not worth, "budget left unused by a hit that is worth it", hit, spare)
 
 
 def _is_read_elsewhere(case: Case, made: Composition, key: ChunkKey) -> bool:

@@ -108,8 +108,6 @@ def _compose(
         check_again(case, composer, made, rng)
     elif whole > 0.93:
         check_round_trip(made)
-    elif whole > 0.9:
-        check_exact_beats_greedy(case, config, composer, made)
     if config.strict:
         check_strict(case, composer, made)
 
@@ -150,17 +148,6 @@ def check_round_trip(made: Composition) -> None:
     """Check that a composition survives JSON."""
     data = json.loads(made.to_json(trace=True))
     expect(json.loads(Composition.from_dict(data).to_json(trace=True)) == data, "JSON round trip changes it")
-
-
-def check_exact_beats_greedy(case: Case, config: RetrievalConfig, composer: SpanComposer, made: Composition) -> None:
-    """Check that the exact selection is worth at least what the greedy one is."""
-    if config.selection != "exact" or config.fusion == "quota":
-        return
-    greedy = composer.compose(case.hits, case.store, case.parent_store, **{**_said(case), "selection": "greedy"})
-    rounds = [sum(step.name == "select" for step in c.trace.steps) for c in (made, greedy)]
-    if rounds == [1, 1]:
-        values = [float(c.trace.selection["value"]) for c in (made, greedy)]
-        expect(values[0] >= values[1] - 1e-9, "greedy is worth more than exact", values)
 
 
 @cache

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.cases import Case, make_case
-from fuzz.checks import check_composition, without_times
+from fuzz.checks import without_times
 from fuzz.compositions import Bench, real_tokenizer, run_case
 from fuzz.planted_counts import PLANTED as PLANTED
 from fuzz.stores import OddStore
@@ -192,7 +192,7 @@ def run_counted(case: Case, rng: random.Random) -> None:
     used, fresh = Bench(), Bench()
     for _ in range(2):  # the second time out of caches
         case.store.calls.clear()
-        run_case(case if case.store.steady else _without_comparison(case), used, rng)
+        run_case(case, used, rng)
     said = {"query": case.query, "query_embedding": case.query_embedding, "scope": case.scope, **case.options}
 
     def compose(bench: Bench, store: Any) -> dict[str, Any]:
@@ -205,23 +205,6 @@ def run_counted(case: Case, rng: random.Random) -> None:
         expect(counted == honest, "counts that are not signed change something", *_first_difference(counted, honest))
     after = compose(used, plain)
     expect(after == honest, "counts of one store are used for another", *_first_difference(after, honest))
-
-
-def _without_comparison(case: Case) -> Case:
-    """Return a case whose selection is not compared with the other one: each call would see other counts.
-
-    Wrong counts that are signed hold in the first call; by the next, what was shown is counted. The exact selection,
-    with them, is checked by itself.
-    """
-    if case.options.get("selection", "exact") != "exact":
-        return case
-    composer, count = Bench()(case.tokenizer)
-    config = composer.config.override(**case.options)
-    said = {"query": case.query, "query_embedding": case.query_embedding, "scope": case.scope, **case.options}
-    made = composer.compose(case.hits, case.store, case.parent_store, **said)
-    check_composition(case, config, made, count)
-    case.store.calls.clear()
-    return replace(case, options={**case.options, "selection": "greedy"})
 
 
 def _first_difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -201,31 +201,34 @@ def test_a_sentence_whose_rest_is_in_no_candidate_is_torn() -> None:
     last = run_of(chunks[2])
     assert torn(cutter().units([last]), last) == ["from morning until night. "]
     assert cutter().units([run_of(*chunks)]).torn is None
-    assert cutter().units([middle], EdgeRules(whole={("d", 1)})).torn is None
     assert cutter().units([middle], EdgeRules(absent={("d", 2)})).torn is None
 
 
-def test_nothing_is_torn_that_is_all_there_is_of_a_hit() -> None:
-    run = run_of(*list(tile("d", ["She lays ", "two eggs a day. Workers feed her."], chunk_count=9).values())[:1])
-    assert cutter().units([run]).torn is None
+def hidden(units: Units, run: Run) -> list[str]:
+    whole = set(units.whole.tolist())
+    return [run.text[unit.start : unit.end] for at, unit in enumerate(units) if at not in whole]
+
+
+def test_what_is_torn_is_hidden_where_no_hit_says_any_of_it() -> None:
     run = run_of(make_chunk("d", 3, "two eggs ", 9), make_chunk("d", 4, "a day. Workers feed her.", 18))
-    assert cutter().units([run]).torn is None
-    units = cutter().units([run], EdgeRules(hits={("d", 4)}))
-    assert torn(units, run) == ["two eggs a day. "]
+    for hits, gone in [(None, []), ({("d", 4)}, []), ({("d", 3)}, []), (set(), ["two eggs a day. "])]:
+        units = cutter().units([run], EdgeRules(hits=hits))
+        assert torn(units, run) == ["two eggs a day. "]
+        assert hidden(units, run) == gone
 
 
-def test_nothing_is_torn_that_only_a_chunk_inside_another_says() -> None:
+def test_nothing_is_hidden_that_only_a_chunk_inside_another_says() -> None:
     # the unit beside it touches the chunks around the hit, and shows nothing of the hit
     outer, inner = make_chunk("d", 3, "eggs a day. They", 9), make_chunk("d", 4, "eggs a", 9)
     run = run_of(outer, inner, make_chunk("d", 5, " grow until autumn.", 25))
-    assert torn(cutter(4).units([run], EdgeRules(hits=set())), run) == ["eggs a day. "]
-    assert torn(cutter(4).units([run], EdgeRules(hits={("d", 4)})), run) == []
+    assert hidden(cutter(4).units([run], EdgeRules(hits=set())), run) == ["eggs a day. "]
+    assert hidden(cutter(4).units([run], EdgeRules(hits={("d", 4)})), run) == []
 
 
 def test_the_units_of_a_run_without_the_torn_ones_follow_each_other() -> None:
     run = run_of(*list(tile("d", BEES, chunk_count=3).values())[:2])
-    units = cutter(8).units([run])
-    kept = units.without_torn()
+    units = cutter(8).units([run], EdgeRules(hits=set()))
+    kept = units.without_hidden()
     assert [units[at] for at in units.whole] == list(kept)
     assert kept.joined.tolist() == [False] + [True] * (len(kept) - 1)
 
