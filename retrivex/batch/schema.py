@@ -122,6 +122,7 @@ _DROPPED = pa.struct([
     ("similarity_score", _REAL),
     ("reason", _TEXT),
     ("detail", _TEXT),
+    ("shown", _REAL),
 ])  # fmt: skip
 _STYLE = pa.struct([
     ("format", _TEXT),

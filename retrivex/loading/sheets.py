@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from openpyxl.cell.read_only import ReadOnlyCell
-from openpyxl.worksheet._reader import WorkSheetParser
-
+from retrivex.errors import install_hint
 from retrivex.loading.limits import Allowance
 from retrivex.loading.tables import Cell
+
+try:
+    from openpyxl.cell.read_only import ReadOnlyCell
+    from openpyxl.worksheet._reader import WorkSheetParser
+except ImportError as error:
+    raise ImportError(f"reading Excel files needs openpyxl: {install_hint('office')}") from error
 
 MAX_ROWS = 1_048_576
 """Rows of a sheet that Excel knows; a file may number them up to any number."""
