@@ -12,7 +12,7 @@ from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
-from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select
+from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
 from retrivex.merging.parents import PlacedParent
 from retrivex.merging.swaps import swap_in
@@ -188,7 +188,7 @@ def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layou
 def _show_short_hits(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
     """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
     config, unused = task.call.config, task.budget - layout.tokens
-    limited = config.max_spans is not None or config.max_tokens_per_document is not None
+    limited = config.max_spans is not None or token_cap(config) is not None
     if selected.stopped or limited or config.selection_unit == "span":
         return layout
     problem = candidates.problem
@@ -278,9 +278,10 @@ def _show_parents(task: _Fitting, layout: Layout) -> Layout:
 
 def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     """Cut the best candidate around its best sentence; try the next ones where not even a word of it fits."""
-    call, cap = task.call, task.call.config.max_tokens_per_document
-    limit = task.budget if cap is None else min(task.budget, task.budget - allowance + cap)
-    name = f"token_budget={task.budget}" if limit == task.budget else f"max_tokens_per_document={cap}"
+    call, cap = task.call, token_cap(task.call.config)
+    name, limit = f"token_budget={task.budget}", task.budget
+    if cap is not None and task.budget - allowance + cap[1] < limit:
+        name, limit = f"{cap[0]}={cap[1]}", task.budget - allowance + cap[1]
     ranked = np.argsort(-candidates.problem.values, kind="stable")
     for number in ranked[candidates.problem.values[ranked] > 0][:MAX_ROUNDS].tolist():
         pick = _trimmed(task, candidates, number, limit)
