@@ -35,7 +35,7 @@ from benchmarks.evidence.effort_summary import (
     summary,
 )
 from benchmarks.evidence.embeddings import ENCODERS
-from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS
+from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS, SMALL_SETS
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.summary import COMPARED, FIGURES, RESAMPLES, measured_with, write
 from benchmarks.evidence.systems import DEFAULT, FULL, GIVEN, KNN, levels_of_effort
@@ -77,12 +77,12 @@ class Variation:
 
 VARIATIONS: Mapping[str, Variation] = {
     BASE: Variation(),
-    "second encoder": Variation({"encoder": "e5"}),
+    "second encoder": Variation({"encoder": "e5"}, sets=SMALL_SETS),
     "BM25 hits": Variation({"retrieval": "bm25"}),
     "fused hits": Variation({"retrieval": "fused"}),
     "no vectors": Variation(given=", no vectors"),
-    "second encoder, no vectors": Variation({"encoder": "e5"}, ", no vectors"),
-    "chunks cut between words": Variation({"chunks": "characters"}),
+    "second encoder, no vectors": Variation({"encoder": "e5"}, ", no vectors", SMALL_SETS),
+    "chunks cut between words": Variation({"chunks": "characters"}, sets=SMALL_SETS),
     "no store": Variation(given=", no store"),
     "documents named": Variation({"view": "named"}, sets=ASKED_BY_NAME),
 }

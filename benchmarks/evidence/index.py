@@ -36,6 +36,9 @@ DOCUMENT_SETS = (*READERS, "hotpotqa")
 """Sets with documents of their own."""
 
 SETS = (*DOCUMENT_SETS, double.NAME)
+SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double.NAME)
+"""Those that are also asked with the second encoder and with other chunks: encoding the others takes half an hour."""
+
 MOST_QUESTIONS = 250
 PIECE = 50  # tokens of the pieces by which sentences are ranked
 CHILDREN = 4  # chunks of a parent, for methods that know parents
@@ -202,6 +205,11 @@ def pieces(set_name: str) -> Index:
 def documents_of(asked: Asked) -> str:
     """Return the set that holds the documents of a question: its own, or that of a double question's parts."""
     return str(asked.question.factors["set"]) if asked.set_name == double.NAME else asked.set_name
+
+
+def sets_of(encoder: EncoderName, chunks: ChunkKind) -> Sequence[str]:
+    """Return the sets whose documents are in the index of an encoder and a kind of chunks."""
+    return SETS if (encoder, chunks) == ("MiniLM", "sentences") else SMALL_SETS
 
 
 class Indexes:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.embeddings import EncoderName
-from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, pieces, retrieve
+from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, pieces, retrieve, sets_of
 from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.metrics.evidence import united
@@ -150,7 +150,8 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
             pieces(name)
     started, done = time.monotonic(), 0
     for (size, encoder, chunks), of_index in groupby(todo, _index_of):
-        indexes = Indexes(tuple(plan.systems), size, encoder, chunks)
+        indexed = sets_of(encoder, chunks)
+        indexes = Indexes([name for name in plan.systems if name in indexed], size, encoder, chunks)
         for view, some in groupby(of_index, lambda job: job[0].view):
             blocks = [block for _, block in some]
             searched = dict(_search(indexes, view, plan.most, blocks))

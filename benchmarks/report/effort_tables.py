@@ -64,6 +64,16 @@ def budgets(variation: str = BASE) -> str:
     return table([*header, "as it comes − kNN", "as it comes − full", "full − kNN"], rows)
 
 
+def levels() -> str:
+    """Return the table of what each level of effort shows of the evidence, and uses of the tokens, at each budget."""
+    rows = [[f"{cell['budget']:,}", *[_level(means(cell, system)) for system in SHOWN]] for cell in curve()]
+    return table(["budget", "kNN", "`standard`", "`lean`", "`full`"], rows)
+
+
+def _level(figures: Mapping[str, float]) -> str:
+    return f"{100 * figures['recall']:.1f} % in {figures['tokens']:,.0f}"
+
+
 def by_set(variation: str = BASE) -> str:
     """Return the table of each set at each budget: kNN, the default, full effort."""
     found = curve(variation)
@@ -132,6 +142,7 @@ def short() -> str:
 
 TABLES = {
     "evidence_short": short,
+    "effort_levels": levels,
     "effort_budgets": budgets,
     "effort_sets": by_set,
     "effort_situations": situations,

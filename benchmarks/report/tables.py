@@ -34,6 +34,7 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "adapters.md",
     ROOT / "docs" / "batch.md",
+    ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "stores.md",
     ROOT / "docs" / "dedup.md",
     ROOT / "docs" / "ordering.md",

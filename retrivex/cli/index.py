@@ -74,7 +74,10 @@ def index(
     ] = LISTED_FROM,
     as_json: AsJson = False,
 ) -> None:
-    """Index files and folders: text, Markdown, HTML, PDF, office files, CSV, JSON, YAML, JSONL.
+    """Index files and folders: text, Markdown, HTML, PDF, office files, tables, notebooks, mail, books, subtitles, ...
+
+    Read are all of .adoc .csv .docx .eml .epub .html .ipynb .json .jsonl .md .pdf .pptx .rst .srt .tex .tsv .txt .vtt
+    .xlsx .yaml, and some others.
 
     Runs again in no time: unchanged documents are skipped, changed ones replaced, vanished ones removed. What cannot
     be read is reported, and the rest goes on. Give the same options each time: other chunks mean cutting again.

@@ -55,9 +55,13 @@ _INLINE: Sequence[tuple[re.Pattern[str], str]] = (
         r"[\2](\1)",
     ),
     (re.compile(r"\b(?:kbd|btn|footnote|pass|stem|latexmath|asciimath):[^\s\[\]]{0,300}\[([^\]]{0,2000})\]"), r"\1"),
-    (re.compile(r"\[[^\]]{0,300}\]#([^#]{1,300})#"), r"\1"),
+    (re.compile(r"\[[^\]]{0,300}\](#{1,2})([^#]{1,300})\1"), r"\2"),
     (re.compile(r"``([^`]{1,300})``|`\+([^`]{1,300})\+`"), r"`\1\2`"),
     (re.compile(r"[ \t]\+$"), ""),
+)
+_STRUCK = re.compile(
+    r"\[[^\]]{0,100}\b(?:line-through|strike(?:through)?|del)\b[^\]]{0,100}\](#{1,2})[^#]{1,300}\1"
+    r"|(?:\+{3}|pass:[\w,]{0,9}\[)<(del|s|strike)>.{1,300}?</\2>(?:\+{3}|\])"
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NAME = re.compile(r"\{([\w-]{1,100})\}")
@@ -96,6 +100,8 @@ def load_asciidoc(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         metadata={**reader.metadata, **encoding_metadata(decoded)},
     )
     notes = [f"not followed: {name} ({count})" for name, count in reader.left_out.items()]
+    if reader.struck:
+        notes.append(f"left out: {reader.struck:,} struck-out part{'' if reader.struck == 1 else 's'}")
     return Loaded(document, (*notes_of(decoded), *notes))
 
 
@@ -118,6 +124,7 @@ class _Reader:
         self._item_before = False  # the last block was an item of a list
         self.metadata: Mapping[str, str] = {}
         self.left_out: Counter[str] = Counter()
+        self.struck = 0
 
     def read(self) -> str:
         """Return the whole text as Markdown."""
@@ -317,6 +324,8 @@ class _Reader:
         self._item_before = is_item
 
     def _inline(self, text: str) -> str:
+        text, struck = _STRUCK.subn("", text)
+        self.struck += struck
         for pattern, by in _INLINE:
             text = pattern.sub(by, _NAME.sub(self._value, text) if by == "" else text)
         return text

@@ -138,6 +138,8 @@ def load_parts(path: Path, doc_id: str, *, max_bytes: int, limits: LoadLimits = 
         else:
             suffix = _checked_suffix(path)
             raw = read_bytes(path, max_bytes)
+            if not raw.strip():
+                raise LoadError("it is empty: there is no text to index")
             if suffix in _COMPLEX and is_available():
                 yield read_in_worker(raw, suffix, doc_id, str(path), limits)
             else:

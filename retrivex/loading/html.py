@@ -62,8 +62,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         source=source,
         metadata=encoding_metadata(decoded),
     )
-    note = (f"left out: {', '.join(left_out.names)}",) if left_out.names else ()
-    return Loaded(document, (*notes_of(decoded), *note))
+    return Loaded(document, (*notes_of(decoded), *_notes(left_out)))
 
 
 def html_to_markdown(html: str) -> str:
@@ -86,7 +85,13 @@ def html_to_markdown(html: str) -> str:
        - Stretch
     2. Fly
     """
-    return _read(_parse(html), len(html))[0]
+    return read_html(html)[0]
+
+
+def read_html(html: str) -> tuple[str, tuple[str, ...]]:
+    """Convert as `html_to_markdown`, and return a note about what was left out as well."""
+    text, left_out = _read(_parse(html), len(html))
+    return text, _notes(left_out)
 
 
 def _read(tree: LexborHTMLParser, size: int) -> tuple[str, LeftOut]:
@@ -94,6 +99,10 @@ def _read(tree: LexborHTMLParser, size: int) -> tuple[str, LeftOut]:
         return "", LeftOut(frozenset())
     left_out = find_left_out(tree.body)
     return write_markdown(tree.body, Allowance(size), left_out.nodes), left_out
+
+
+def _notes(left_out: LeftOut) -> tuple[str, ...]:
+    return (f"left out: {', '.join(left_out.names)}",) if left_out.names else ()
 
 
 def _parse(html: str) -> LexborHTMLParser:

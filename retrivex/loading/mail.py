@@ -9,7 +9,7 @@ from email.policy import default
 from email.utils import parsedate_to_datetime
 
 from retrivex.errors import LoadError
-from retrivex.loading.html import html_to_markdown
+from retrivex.loading.html import read_html
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, notes_of
 from retrivex.model.document import Document
@@ -127,9 +127,9 @@ def _body(mail: EmailMessage) -> tuple[str, tuple[str, ...]]:
             continue
         decoded = decode(payload, part.get_content_charset())
         text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-        text = html_to_markdown(text) if kind == "html" else _STRUCTURE.sub(r"\1\\", text)
+        text, left_out = read_html(text) if kind == "html" else (_STRUCTURE.sub(r"\1\\", text), ())
         if text.strip():
-            return _storable(text.strip("\n").rstrip()), notes_of(decoded)
+            return _storable(text.strip("\n").rstrip()), (*notes_of(decoded), *left_out)
     return "", ()
 
 

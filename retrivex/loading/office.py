@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,6 +35,9 @@ _IMAGE = re.compile(r"!\[([^\]\n]*)\]\([^)\n]*\)")
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _STRUCK = ("sngStrike", "dblStrike")
 _DELETION = re.compile(rb"<w:del[ >]")
+_HIDDEN = re.compile(rb'<w:(?:vanish|specVanish)(?:\s+w:val="(?:1|true|on)")?\s*/>')
+_TEXT_PART = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
+_HIDDEN_MARK = "retrivex-hidden"
 _COMMENT = re.compile(rb"<w:comment[ >]")
 
 
@@ -80,19 +84,34 @@ def _read_word(raw: bytes, left_out: Counter[str]) -> str:
     _count(left_out, "tracked deletion", len(_DELETION.findall(body)))
     _count(left_out, "comment", len(_COMMENT.findall(comments)))
 
-    def drop_struck(run: Any) -> Any:
-        if not run.is_strikethrough or not run.children:
+    def drop_unseen(run: Any) -> Any:
+        is_hidden = run.highlight == _HIDDEN_MARK
+        if not (is_hidden or run.is_strikethrough) or not run.children:
             return run
-        left_out["struck-out part"] += 1
+        left_out["hidden part" if is_hidden else "struck-out part"] += 1
         return run.copy(children=[])
 
     # mammoth itself: markitdown's way from its HTML to Markdown forgets which rows a cell covers
     html: str = mammoth.convert_to_html(
-        pre_process_docx(io.BytesIO(raw)),
+        pre_process_docx(io.BytesIO(_with_hidden_marked(raw))),
         convert_image=mammoth.images.img_element(lambda _: {"src": ""}),
-        transform_document=mammoth.transforms.run(drop_struck),
+        transform_document=mammoth.transforms.run(drop_unseen),
     ).value
     return html_to_markdown(html)
+
+
+def _with_hidden_marked(raw: bytes) -> bytes:
+    """Write hidden text of a Word file as highlighted: mammoth does not say what is hidden, but what is highlighted."""
+    with open_package(raw, "office file") as package:
+        parts = {part: package.read(part) for part in package.infolist()}
+    if not any(_HIDDEN.search(content) for part, content in parts.items() if _TEXT_PART.fullmatch(part.filename)):
+        return raw
+    marked = io.BytesIO()
+    with zipfile.ZipFile(marked, "w") as package:
+        for part, content in parts.items():
+            mark = f'<w:highlight w:val="{_HIDDEN_MARK}"/>'.encode()
+            package.writestr(part, _HIDDEN.sub(mark, content) if _TEXT_PART.fullmatch(part.filename) else content)
+    return marked.getvalue()
 
 
 def _read_slides(raw: bytes, left_out: Counter[str]) -> str:
@@ -107,8 +126,11 @@ def _read_slides(raw: bytes, left_out: Counter[str]) -> str:
             if properties is not None and properties.get("strike") in _STRUCK:
                 left_out["struck-out part"] += 1
                 run.getparent().remove(run)
-        for shape in slide.shapes:
-            if getattr(shape, "has_table", False):
+        for shape in list(slide.shapes):
+            if shape.element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
+                left_out["hidden object"] += 1
+                shape.element.getparent().remove(shape.element)
+            elif getattr(shape, "has_table", False):
                 _fill_merged(shape.table)
     changed = io.BytesIO()
     made.save(changed)

@@ -40,6 +40,9 @@ _MAX_FIELD = 200  # characters of a field that is metadata; a longer one is text
 _MAX_DEPTH = 16  # of directives in one another
 # roles and directives of Sphinx, which docutils does not know
 _ROLE = re.compile(r"^(?::[\w:+.-]+:)?`~?!?(.*?)(?:\s*<[^<>]*>)?`(?::[\w:+.-]+:)?$", re.DOTALL)
+_STRUCK = re.compile(r"^:(?:strike(?:through)?|line-through|del(?:eted)?|s):`")
+_STRUCK_PARTS = "struck-out parts"  # among the directives that are counted; none has a blank in its name
+_STRUCK_CLASSES = frozenset({"strike", "strikethrough", "line-through", "del", "deleted"})
 _DIRECTIVE = re.compile(r"^\.\. ([\w:+.-]+)::[ \t]*(.*)$", re.MULTILINE)
 _OPTION = re.compile(r"^:[\w-]+:(?:\s|$)")
 _CODE = frozenset({"code", "code-block", "sourcecode", "parsed-literal", "prompt", "ipython", "doctest", "testcode"})
@@ -82,7 +85,11 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     text = html_to_markdown(page.decode("utf-8"))
     if not text.strip():
         raise LoadError("it is empty: it holds only comments, targets and directives that show other files")
-    notes = [f"directives left out: {', '.join(f'{name} ({count})' for name, count in left_out.most_common(5))}"]
+    struck = left_out.pop(_STRUCK_PARTS, 0)
+    notes = [f"left out: {struck:,} struck-out part{'' if struck == 1 else 's'}"] if struck else []
+    if left_out:
+        listed = ", ".join(f"{name} ({count})" for name, count in left_out.most_common(5))
+        notes.append(f"directives left out: {listed}")
     document = Document(
         doc_id,
         text,
@@ -92,7 +99,7 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         timestamp=timestamp_of(metadata.get("date")),
         metadata={**metadata, **encoding_metadata(decoded)},
     )
-    return Loaded(document, (*notes_of(decoded), *(notes if left_out else ())))
+    return Loaded(document, (*notes_of(decoded), *notes))
 
 
 def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
@@ -110,10 +117,19 @@ def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
         _replace(kind, [])
     for message in list(tree.findall(nodes.system_message)):
         _replace(message, [])
+    for struck in list(tree.findall(_is_struck)):
+        left_out[_STRUCK_PARTS] += 1
+        _replace(struck, [])
     for problem in list(tree.findall(nodes.problematic)):
         found = _ROLE.match(problem.astext())
         _replace(problem, [nodes.Text(found[1]) if found else nodes.Text(problem.astext())])
     return tree
+
+
+def _is_struck(node: Any) -> bool:
+    if isinstance(node, nodes.problematic):  # of a role that is declared elsewhere
+        return _STRUCK.match(node.astext()) is not None
+    return isinstance(node, nodes.inline) and not _STRUCK_CLASSES.isdisjoint(node["classes"])
 
 
 def _replace(node: Any, others: list[Any]) -> None:

@@ -85,7 +85,10 @@ def read_rows(sheet: Any, allowance: Allowance, left_out: Counter[str]) -> list[
 
 
 def _is_hidden(dimension: dict[str, str]) -> bool:
-    return dimension.get("hidden") not in (None, "0", "false")
+    """Whether a row or column is hidden, or too narrow to be seen."""
+    return dimension.get("hidden") not in (None, "0", "false") or any(
+        float(dimension.get(size) or 1) == 0 for size in ("width", "ht")
+    )
 
 
 def _in_any(column: int, hidden: Sequence[range]) -> bool:
@@ -124,14 +127,17 @@ class _Formats:
         if is_struck:
             left_out["struck-out cell"] += 1
             return ""
-        return " ".join(format_value(value, number_format).split())
+        shown = format_value(value, number_format)
+        if not shown and value != "":
+            left_out["hidden cell"] += 1
+        return " ".join(shown.split())
 
 
 def format_value(value: object, number_format: str) -> str:
     """Return a value as a sheet shows it.
 
     Dates are written as in ISO 8601, whatever their format; a format that is none of a plain number, percentage or
-    amount of money shows the value itself.
+    amount of money shows the value itself. An empty section of a format hides what it is for.
 
     Examples
     --------
@@ -144,13 +150,14 @@ def format_value(value: object, number_format: str) -> str:
         return str(value).upper()
     if isinstance(value, dt.datetime | dt.date | dt.time | dt.timedelta):
         return _format_time(value, number_format)
-    if not isinstance(value, int | float):
-        return str(value)
+    # for positive numbers, negative ones, zero and text
     sections = number_format.split(";")
-    section = sections[2] if value == 0 and len(sections) > 2 else sections[0]
-    if value < 0 and len(sections) > 1:
-        return _format_number(-value, sections[1]) or _plain(value)
-    return _format_number(value, section) or _plain(value)
+    if not isinstance(value, int | float):
+        return "" if sections[3:] == [""] else str(value)
+    used = 2 if value == 0 and len(sections) > 2 else 1 if value < 0 and len(sections) > 1 else 0
+    if len(sections) > 1 and not sections[used]:
+        return ""
+    return _format_number(-value if used == 1 else value, sections[used]) or _plain(value)
 
 
 def _plain(value: float) -> str:

@@ -38,13 +38,15 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     """Return the words to look for, and whether a word's end matters.
 
     Long words are looked for by their beginning, so that "treated" finds "treatment": endings carry grammar in most
-    languages that have them. So are short ones in scripts that write particles onto words, such as Korean. The question
-    is read as texts are, see `retrivex.text.words`.
+    languages that have them; digits are no ending. So are short ones in scripts that write particles onto words, such
+    as Korean. The question is read as texts are, see `retrivex.text.words`.
 
     Examples
     --------
     >>> question_terms("How are bees treated?")
     [('how', True), ('are', True), ('bees', True), ('treat', False)]
+    >>> question_terms("SKU0070")
+    [('sku0070', True)]
     >>> question_terms("蜜蜂睡觉")
     [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
     """
@@ -54,11 +56,18 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
             for at in range(max(1, len(word) - 1)):
                 terms[word[at : at + 2]] = False
         elif len(word) > 5:
-            terms[word[: max(5, len(word) - 3)]] = False
+            # numbers have no endings: `SKU0070` is not `SKU0071`
+            size = max(5, len(word) - 3, _end_of_digits(word))
+            terms[word[:size]] = size == len(word)
         else:
             terms[word] = max(word) <= _LAST_WITH_ENDINGS
     kept = sorted(terms, key=len, reverse=True)[:MAX_TERMS] if len(terms) > MAX_TERMS else terms
     return [(term, terms[term]) for term in terms if term in kept]
+
+
+def _end_of_digits(word: str) -> int:
+    """Return where the last digit of a word ends; 0 where it has none."""
+    return 0 if word.isalpha() else max((at for at, letter in enumerate(word, 1) if letter.isdigit()), default=0)
 
 
 class TermCounts(NamedTuple):

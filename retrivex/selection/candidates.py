@@ -305,7 +305,7 @@ def _probabilities(scores: Scores, cut: _Cut) -> list[float] | None:
 
 
 def _expected(scores: Scores, probabilities: Sequence[float] | None) -> Floats | None:
-    """Share of the evidence that is expected in each piece; None where nearness counts in place of probabilities."""
+    """Share of the evidence that is expected in each piece; None where the nearest hits count instead."""
     if scores.model is None or probabilities is None or (scores.hedged is not None and scores.hedged.any()):
         return None
     return expected_shares(np.array(probabilities), scores.model.sharpness)

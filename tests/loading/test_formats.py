@@ -10,6 +10,7 @@ import pytest
 from retrivex.chunking import MarkdownChunker, SentenceChunker
 from retrivex.errors import LoadError
 from retrivex.loading import load_documents, load_file
+from retrivex.loading.files import SUPPORTED_SUFFIXES
 from retrivex.loading.limits import LoadLimits
 from retrivex.model.document import Document
 
@@ -226,14 +227,16 @@ def test_history_below_a_head_line_is_apart(tmp_path: Path, history: str) -> Non
 def test_a_body_in_html_and_attachments(tmp_path: Path) -> None:
     made = (
         'From: a@example.org\nSubject: Pumps\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="b"\n\n'
-        "--b\nContent-Type: text/html; charset=utf-8\n\n<p>The pump <b>runs</b>.</p><ul><li>quiet</li></ul>\n"
+        "--b\nContent-Type: text/html; charset=utf-8\n\n"
+        "<p>The pump <b>runs</b> <del>stops</del>.</p><ul><li>quiet</li></ul>\n"
         '--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename="offer.pdf"\n\nx\n--b--\n'
     )
     document, notes = load(tmp_path, "a.eml", made)
     assert "runs" in document.text
     assert "- quiet" in document.text
     assert "<" not in document.text
-    assert notes == ["attachments left out: offer.pdf"]
+    assert "stops" not in document.text
+    assert notes == ["left out: deleted text", "attachments left out: offer.pdf"]
 
 
 def test_lines_of_a_mail_are_no_headings(tmp_path: Path) -> None:
@@ -406,14 +409,38 @@ def test_a_table_without_bars_keeps_its_text(tmp_path: Path) -> None:
     assert document.text == "| no bars here |\n| --- |\n\nEnd.\n"
 
 
+def test_deleted_text_of_asciidoc_is_not_shown(tmp_path: Path) -> None:
+    struck = "Press [.line-through]#the red# [line-through]##one## +++<del>twice</del>+++ [.big]#gently#, "
+    struck += "+++<s>+++three+++</s>+++ <del>.\n"
+    document, notes = load(tmp_path, "a.adoc", struck)
+    assert document.text.split() == ["Press", "gently,", "<del>."]
+    assert notes == ["left out: 4 struck-out parts"]
+
+
 def test_an_attribute_cannot_grow_a_text(tmp_path: Path) -> None:
     long = ":a: " + "x" * 900 + "\n\n" + "{a}" * 100_000
     refuse(tmp_path, "a.adoc", long, "characters come of its")
 
 
 @pytest.mark.parametrize("name", ["a.adoc", "a.eml", "a.epub", "a.ipynb", "a.srt"])
-def test_they_are_read_within_the_limits_of_loaders(tmp_path: Path, name: str) -> None:
+def test_they_are_read_within_the_limits_of_loaders(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(raw: bytes, suffix: str, doc_id: str, source: str, limits: LoadLimits) -> None:
+        raise LoadError(f"{suffix} within {limits.timeout_s:g} s")
+
+    # not by a time limit: a quick reader may end before it
+    monkeypatch.setattr("retrivex.loading.files.read_in_worker", read)
     path = tmp_path / name
     path.write_text(SRT)
-    with pytest.raises(LoadError, match="took longer than 0 s, the limit for one file"):
-        load_file(path, limits=LoadLimits(timeout_s=0.0))
+    with pytest.raises(LoadError, match=f"{path.suffix} within 7 s"):
+        load_file(path, limits=LoadLimits(timeout_s=7))
+
+
+@pytest.mark.parametrize("suffix", sorted(SUPPORTED_SUFFIXES))
+@pytest.mark.parametrize("content", [b"", b" \n\n"])
+def test_a_file_of_nothing_is_called_empty(tmp_path: Path, suffix: str, content: bytes) -> None:
+    if suffix in (".jsonl", ".ndjson"):  # no documents, which is no error
+        return
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(LoadError, match="it is empty: there is no text to index"):
+        load_file(path)

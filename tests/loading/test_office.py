@@ -283,6 +283,39 @@ def test_deleted_text_of_word_is_not_shown(office: Any) -> None:
     assert notes == ("left out: 1 tracked deletion", "left out: 2 struck-out parts")
 
 
+def test_hidden_text_of_word_is_not_shown(office: Any) -> None:
+    made = pytest.importorskip("docx").Document()
+    paragraph = made.add_paragraph("Bees sleep")
+    paragraph.add_run(" secretly").font.hidden = True
+    shown = paragraph.add_run(" at night.")
+    shown.font.hidden = False
+    shown.font.highlight_color = pytest.importorskip("docx.enum.text").WD_COLOR_INDEX.YELLOW
+    text, notes = read(office, saved(made), ".docx")
+    assert (text, notes) == ("Bees sleep at night.\n", ("left out: 1 hidden part",))
+
+
+def test_rows_and_columns_of_no_size_and_hiding_formats(office: Any) -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    for row in (("Bee", "inner", "Sleep", "Food"), ("honey", "x", 5, 0), ("secret", "y", 6, 0), ("mason", "z", -7, 8)):
+        sheet.append(row)
+    sheet.column_dimensions["B"].width = 7
+    sheet.row_dimensions[3].height = 5
+    sheet["C2"].number_format = ";;;"
+    sheet["D2"].number_format = "0;-0;;@"
+    raw = saved(book)
+    with zipfile.ZipFile(io.BytesIO(raw)) as package:
+        part = package.read("xl/worksheets/sheet1.xml")
+    part = part.replace(b'width="7"', b'width="0"').replace(b'ht="5"', b'ht="0"')
+    text, notes = read(office, repacked(raw, "xl/worksheets/sheet1.xml", part), ".xlsx")
+    assert text == ("## Sheet\n\n| Bee | Sleep | Food |\n| --- | --- | --- |\n| honey |  |  |\n| mason | -7 | 8 |\n")
+    assert notes == (
+        "left out: 2 hidden cells",
+        "left out: 1 hidden row",
+        "left out: 1 hidden column",
+    )
+
+
 def test_hidden_parts_of_a_workbook(office: Any) -> None:
     book = pytest.importorskip("openpyxl").Workbook()
     sheet = book.active
@@ -362,6 +395,9 @@ def test_hidden_slides_and_struck_out_words(office: Any) -> None:
         slide.placeholders[1].text = f"Words of {words}"
         slide.notes_slide.notes_text_frame.text = f"Note of {words}"
     made.slides[1].element.set("show", "0")
+    box = made.slides[0].shapes.add_textbox(0, 0, 9999, 9999)
+    box.text_frame.text = "secret box"
+    box.element.nvSpPr.cNvPr.set("hidden", "1")
     made.slides[2].placeholders[1].text_frame.paragraphs[0].add_run().text = " struck"
     made.slides[2].placeholders[1].text_frame.paragraphs[0].runs[-1].font._rPr.set("strike", "sngStrike")
     document = office.load_office(saved(made), "a.pptx", suffix=".pptx")
@@ -370,7 +406,11 @@ def test_hidden_slides_and_struck_out_words(office: Any) -> None:
     assert "struck" not in text
     assert "Note of first" in text
     assert document.document.page_at(text.index("Words of last")) == 3
-    assert document.notes == ("left out: 1 hidden slide", "left out: 1 struck-out part")
+    assert document.notes == (
+        "left out: 1 hidden object",
+        "left out: 1 hidden slide",
+        "left out: 1 struck-out part",
+    )
 
 
 def test_merged_cells_of_a_slide_hold_for_every_row(office: Any) -> None:

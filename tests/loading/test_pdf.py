@@ -10,7 +10,7 @@ pytest.importorskip("pypdfium2")
 from pypdfium2 import PdfiumError
 
 from retrivex.loading.pdf import load_pdf
-from retrivex.loading.running_lines import PAGE_SEPARATOR
+from retrivex.loading.running_lines import PAGE_SEPARATOR, remove_running_lines
 
 CREATED = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -88,10 +88,18 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
     [
         (["Manual\nOne.", "Manual\nTwo."], ["One.", "Two."]),
         (["One.\nii", "Two.\niii", "Three.\n1", "Four.\n2"], ["One.", "Two.", "Three.", "Four."]),
+        (["One.\n- ii -", "Two.\n- iii -", "Three.\n- iv -"], ["One.", "Two.", "Three."]),
+        (["One.\nPage ii", "Two.\nPage iii", "Three.\nPage iv"], ["One.", "Two.", "Three."]),
         (
             ["4 Bees\nOne.", "Sleep 5\nTwo.", "6 Bees\nA.", "Sleep 7\nB.", "8 Bees\nC.", "Sleep 9\nD."],
             ["One.", "Two.", "A.", "B.", "C.", "D."],
         ),
+        (
+            # a chapter of one page, a list whose item has the page's number, and pages that have one already
+            ["Bees 5\nA.", "Bees 6\nB.", "Bees 7\nC.", "Ants 8\nD.", "9. Wasps\nE.", "Bees 10\nF.\nof 10"],
+            ["A.", "B.", "C.", "D.", "9. Wasps", "E.", "F.", "of 10"],
+        ),
+        (["One.\n1", "Two.\n2", "Three.\n4 flies"], None),
         (["Bees\nOne.", "Bees\nTwo.", "Ants\nThree.", "Wasps\nFour."], None),  # twice only: two sections
         (["Order 17\nOne.", "Order 92\nTwo.", "Order 5\nThree."], None),  # no page has such numbers
         (["Bees", "Bees", "Bees"], None),  # nothing else would be left
@@ -104,6 +112,11 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
 def test_what_a_running_line_is(pages: list[str], kept: list[str] | None) -> None:
     text = load_pdf(make_pdf(pages), "a.pdf").document.text
     assert text.split() == " ".join(kept or pages).split()
+
+
+def test_a_number_that_python_does_not_read_is_no_obstacle() -> None:
+    pages = ("9" * 5000 + "\nOne.", "1\nTwo.")
+    assert remove_running_lines(pages).texts == pages
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,11 @@ def test_words_are_looked_for_by_their_stems() -> None:
     assert counted("Königinnen", "Die Königin legt Eier", "Könige", "König") == [[1, 0, 0]]
 
 
+def test_numbers_are_looked_for_whole() -> None:
+    assert counted("SKU0070", "SKU0069 and SKU0070", "SKU0071", "sku00700") == [[1, 0, 0]]
+    assert counted("20240312", "on 20240312", "on 20240399", "2024") == [[1, 0, 0]]
+
+
 def test_a_word_begins_where_a_word_begins() -> None:
     assert counted("art", "art", "part", "arts", "the art.") == [[1, 0, 0, 1]]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.evidence import double_questions, systems
+from benchmarks.evidence import systems
 from benchmarks.evidence.index import SETS
 from benchmarks.evidence.systems import CALIBRATION, coefficients, retrivex_systems
 from benchmarks.scorer import calibrate
@@ -46,6 +46,7 @@ def test_a_model_fitted_without_a_set_knows_nothing_of_it() -> None:
 
 def test_every_set_gets_the_file_of_a_model_fitted_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(calibrate, "SETS", SETS[:3])
+    monkeypatch.setattr(calibrate, "FITTED", SETS[:3])
     monkeypatch.setattr(calibrate, "SITUATIONS", calibrate.SITUATIONS[:1])
     monkeypatch.setattr(calibrate, "RESULTS", tmp_path)
     monkeypatch.setattr(calibrate, "SHIPPED", tmp_path / "shipped.json")
@@ -94,17 +95,6 @@ def test_every_set_is_measured_with_the_model_fitted_without_it(name: str, monke
     assert len(fitted) == 5
     assert used == [CALIBRATION / f"{name}.json"] * 5
     assert name not in json.loads(used[0].read_text())["fitted"]["sets"]
-
-
-def test_double_questions_are_left_out_with_the_set_of_their_parts() -> None:
-    doubles = [(f"{double_questions.NAME}/{SETS[0]}", sample) for _, sample in samples("", 3)]
-    made = fit_without(SETS[0], [*DRAWN, *doubles], {})
-    assert (made.weights == fit_without(SETS[0], DRAWN, {}).weights).all()
-    assert made.fitted["sets"] == list(SETS[1:3])
-    of_others = fit_without(SETS[1], [*DRAWN, *doubles], {})
-    assert of_others.fitted["sets"] == [SETS[0], SETS[2], double_questions.NAME]
-    without_doubles = fit_without(double_questions.NAME, [*DRAWN, *doubles], {})
-    assert (without_doubles.weights == fit_without(None, DRAWN, {}).weights).all()
 
 
 def test_a_model_that_was_fitted_on_a_set_does_not_measure_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
