@@ -68,6 +68,7 @@ CHECKS = {
     "tokenizers": Check(("retrivex.tokens.huggingface",), ("tests/tokens/test_tokenizer.py",)),
     "pdf": Check(("retrivex.loading.pdf",), ("tests/loading/test_pdf.py",)),
     "office": Check(("retrivex.loading.office",), ("tests/loading/test_office.py",), ("python-docx", "python-pptx")),
+    "rst": Check(("retrivex.loading.rst",), ("tests/loading/test_rst.py",)),
     "tune": Check(("retrivex.evaluation.tune.option_search",), ("tests/cli/test_tune.py",)),
     "evaluate": Check(("retrivex.evaluation.answers.endpoint",), ("tests/evaluation/answers/test_endpoint.py",)),
     "tracing": Check(("retrivex.composer.tracing",), ("tests/composer/test_tracing.py",)),

@@ -25,7 +25,7 @@ for n, (text, vector) in enumerate(zip(sentences, encoder.encode(sentences), str
     client.index(index="bees", id=f"bees.md:{n}", body=record, refresh=True)
 
 question = "How many eggs a day in spring?"
-composer = SpanComposer(RetrievalConfig(window=1, token_budget=60, selection="greedy", scoring="weighted"))
+composer = SpanComposer(RetrievalConfig(window=1, token_budget=60, scoring="weighted"))
 store = OpenSearchChunkStore(client, "bees")
 for search in ("bm25", "knn"):
     hits = OpenSearchRetriever(client, "bees", encoder, search=search).retrieve(question, k=1)

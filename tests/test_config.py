@@ -73,6 +73,25 @@ def test_the_balanced_preset_is_the_default() -> None:
     assert set(PRESETS) == {"speed", "balanced", "quality", "0.2", "published"}
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("selection", "exact", "what is worth most per token is chosen first"),
+        ("reserve_gap_markers", True, "gap markers are counted where they are written"),
+    ],
+)
+def test_an_option_that_is_gone_warns_once_and_has_no_effect(name: str, value: Any, instead: str) -> None:
+    with pytest.warns(FutureWarning, match=f"^{name}: this option is gone, and has no effect: {instead}$") as warned:
+        config = RetrievalConfig(window=1, **{name: value})
+    assert len(warned) == 1
+    assert config == RetrievalConfig(window=1)
+    assert not hasattr(config, name)
+
+
+def test_no_run_cost_in_an_old_file_is_the_default() -> None:
+    assert RetrievalConfig.model_validate({"run_cost": None}).run_cost == 0.0
+
+
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(RetrivexError, match="preset 'fast' does not exist: choose one of 'speed', 'balanced'"):
         RetrievalConfig.preset("fast")  # type: ignore[arg-type]
@@ -83,7 +102,7 @@ def test_files(tmp_path: Path) -> None:
     toml.write_text('preset = "speed"\nwindow = 4\ngrow_until = ["table"]\n', encoding="utf-8")
     json_file.write_text('{"token_budget": 9, "ordering_strategy": "document"}', encoding="utf-8")
     config = RetrievalConfig.from_file(toml)
-    assert (config.window, config.selection, config.grow_until) == (4, "greedy", ("table",))
+    assert (config.window, config.grow_until) == (4, ("table",))
     assert RetrievalConfig.from_file(str(json_file)).token_budget == 9
 
 

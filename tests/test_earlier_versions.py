@@ -59,10 +59,17 @@ def test_an_index_is_written_to(index: Path, tmp_path: Path) -> None:
     assert re.search(r"documents +4", _cli("inspect", "--db", index).stdout)
 
 
-@pytest.mark.parametrize("name", ["config.json", "config.toml", "all_options.json"])
+@pytest.mark.parametrize("name", ["config.json", "config.toml"])
 def test_a_config_is_read(name: str) -> None:
     config = RetrievalConfig.from_file(GOLDEN / name)
     assert (config.token_budget, config.run_cost) == (120, 0.0)  # prefer_fewer_spans=False, as it was called
+
+
+def test_a_config_with_every_option_is_read_and_warns_of_the_one_that_is_gone() -> None:
+    with pytest.warns(FutureWarning, match="this option is gone") as warned:
+        config = RetrievalConfig.from_file(GOLDEN / "all_options.json")
+    assert [str(one.message).split(":")[0] for one in warned] == ["selection"]
+    assert (config.token_budget, config.run_cost, config.max_window) == (120, 0.0, 8)
 
 
 @pytest.mark.parametrize(("value", "cost"), [("false", 0.0), ("no", 0.0), (0, 0.0), ("true", 0.3), (True, 0.3)])
@@ -80,7 +87,9 @@ def test_a_composition_is_read() -> None:
     made = Composition.from_dict(written)
     # what came later is not known of it
     units = [{**unit, "expected": None} for unit in written["trace"]["units"]]
-    later = {**written, "expected_recall": None, "trace": {**written["trace"], "document": {}, "units": units}}
+    dropped = [{**hit, "shown": 0.0} for hit in written["dropped"]]
+    trace = {**written["trace"], "document": {}, "units": units}
+    later = {**written, "expected_recall": None, "dropped": dropped, "trace": trace}
     (coverage,) = written["coverage"]
     later["coverage"] = [{**coverage, "summary": "chunks 2-5 (9 in all)"}]  # "of 9" read as a place among nine
     assert json.loads(made.to_json(trace=True)) == later

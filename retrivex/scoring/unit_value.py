@@ -36,7 +36,7 @@ def unit_values(p: Floats, joined: Flags, torn: Flags | None = None) -> Floats:
     --------
     >>> joined = np.array([False, True, False])
     >>> unit_values(np.array([0.8, 0.2, 0.5]), joined).round(2).tolist()
-    [1.0, 0.64, 0.92]
+    [1.0, 0.74, 0.87]
     """
     if not len(p):
         return p

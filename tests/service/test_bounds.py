@@ -26,7 +26,7 @@ SENTENCES = "".join(
 TORN: dict[str, Any] = {
     "question": "When do bees sleep in winter?",
     "hits": [{"doc_id": "bees", "chunk_id": 0, "score": 1.0, "text": SENTENCES}],
-    "config": {"token_budget": 2_000, "run_cost": 0},
+    "config": {"token_budget": 2_000, "min_value": 0.8},
 }
 """Of one chunk, many passages."""
 

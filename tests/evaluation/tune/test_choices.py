@@ -33,7 +33,7 @@ QUESTION = "Where does the queen of the bees lay her eggs?"
 @pytest.mark.parametrize("gold", [(1,), (1, 4), (0, 3), (4, 5)])
 @pytest.mark.parametrize("budget", [0, 12, 20, 28, 30, 70])
 @pytest.mark.parametrize(
-    "options", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"selection": "greedy"}]
+    "options", [{}, {"run_cost": 9.0}, {"min_value": 0.5}, {"run_cost": 0.0, "window": 0}, {"effort": "lean"}]
 )
 def test_choosing_from_known_candidates_is_what_the_composer_does(
     gold: tuple[int, ...], budget: int, options: dict[str, Any]

@@ -176,7 +176,7 @@ def test_progress_is_told() -> None:
 def test_real_questions_repair_gamma_and_shuffled_ones_do_not(data_dir: Path) -> None:
     assert data_dir
     asked = real.labelled("evidence_inference", 200)
-    wrong = RetrievalConfig(token_budget=1000, run_cost=10 * real.GAMMA)
+    wrong = RetrievalConfig(token_budget=1000, run_cost=real.TOO_HIGH)
     assert tune(asked, config=wrong, trials=20).accepted
     for seed in range(3):
         mixed = real.shuffled(asked, seed)
