@@ -12,7 +12,7 @@ from retrivex.composer.call import Call
 from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
-from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select
+from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select, token_cap
 from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
 from retrivex.merging.parents import PlacedParent
 from retrivex.merging.swaps import swap_in
@@ -110,22 +110,27 @@ def fit_to_budget(
 def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     """Choose, and give up what was taken last until the text fits; trim the best candidate where nothing does."""
     best = _best(candidates)
-    if best is None:
-        return Fitted(_lay_out(task, []), frozenset(), candidates)
-    fitted = _show_all_hits(task, candidates, allowance)
+    fitted = None if best is None else _show_all_hits(task, candidates, allowance)
     if fitted is not None:
         return fitted
     kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
-    fits_alone = candidates.problem.costs[best] + candidates.problem.openings[best] <= allowance
-    if kept.order or fits_alone:  # else choosing others would leave out what is best
-        selected = select(task.call, candidates, kept, task.demand, allowance)
-        lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
-        if lone:  # a copy counts again where the better one is not shown
-            candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
-            kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
-            selected = select(task.call, candidates, kept, task.demand, allowance)
-        fitted = _give_up_excess(task, candidates, selected)
+    if best is None and not kept.order:
+        return Fitted(_lay_out(task, []), frozenset(), candidates)
+    # where the best does not fit by itself, choosing others would leave it out
+    if kept.order or (best is not None and _price(candidates, best) <= allowance):
+        fitted = _fit_choice(task, candidates, kept, allowance)
     return _trim_best(task, candidates, allowance) if fitted is None else fitted
+
+
+def _fit_choice(task: _Fitting, candidates: CandidateSet, kept: Selected, allowance: int) -> Fitted | None:
+    """Choose beside what is kept, and give up what was taken last until the text fits; None where nothing does."""
+    selected = select(task.call, candidates, kept, task.demand, allowance)
+    lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
+    if lone:  # a copy counts again where the better one is not shown
+        candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
+        kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
+        selected = select(task.call, candidates, kept, task.demand, allowance)
+    return _give_up_excess(task, candidates, selected)
 
 
 def _show_all_hits(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
@@ -134,8 +139,10 @@ def _show_all_hits(task: _Fitting, candidates: CandidateSet, allowance: int) -> 
     Where there is no room to complete what the ends of hits cut, they are shown as they were found, and nothing else.
     """
     call, hits = task.call, list(task.scorer.relevance)
-    tokens = sum(call.counter.cache.count_many([seed.chunk.text for seed in task.scored.expanded.seeds]))
-    if call.config.effort != "full" or tokens > OVERLAPPING * allowance:
+    if call.config.effort != "full":
+        return None
+    texts = [seed.chunk.text for seed in task.scored.expanded.seeds]
+    if sum(call.candidate_counts.count_many(texts)) > OVERLAPPING * allowance:
         return None
     kept = keep_all(call, candidates, task.runs, hits, allowance)
     if kept is not None and kept.order:
@@ -169,6 +176,11 @@ def _best(candidates: CandidateSet) -> int | None:
     return int(values.argmax()) if values.any() else None
 
 
+def _price(candidates: CandidateSet, number: int) -> int:
+    """Tokens that a candidate takes by itself."""
+    return int(candidates.problem.costs[number] + candidates.problem.openings[number])
+
+
 def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> tuple[Selected, Layout]:
     """Use the tokens that were reserved and not needed: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
@@ -188,7 +200,7 @@ def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layou
 def _show_short_hits(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
     """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
     config, unused = task.call.config, task.budget - layout.tokens
-    limited = config.max_spans is not None or config.max_tokens_per_document is not None
+    limited = config.max_spans is not None or token_cap(config) is not None
     if selected.stopped or limited or config.selection_unit == "span":
         return layout
     problem = candidates.problem
@@ -277,27 +289,36 @@ def _show_parents(task: _Fitting, layout: Layout) -> Layout:
 
 
 def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
-    """Cut the best candidate around its best sentence; try the next ones where not even a word of it fits."""
-    call, cap = task.call, task.call.config.max_tokens_per_document
-    limit = task.budget if cap is None else min(task.budget, task.budget - allowance + cap)
-    name = f"token_budget={task.budget}" if limit == task.budget else f"max_tokens_per_document={cap}"
-    ranked = np.argsort(-candidates.problem.values, kind="stable")
-    for number in ranked[candidates.problem.values[ranked] > 0][:MAX_ROUNDS].tolist():
-        pick = _trimmed(task, candidates, number, limit)
+    """Cut the best candidate around its best sentence; choose among the others where not even a word of it fits."""
+    call, cap = task.call, token_cap(task.call.config)
+    name, limit = f"token_budget={task.budget}", task.budget
+    if cap is not None and task.budget - allowance + cap[1] < limit:
+        name, limit = f"{cap[0]}={cap[1]}", task.budget - allowance + cap[1]
+    values = candidates.problem.values
+    ranked = np.argsort(-values, kind="stable")
+    for place, number in enumerate(ranked[values[ranked] > 0][:MAX_ROUNDS].tolist()):
         doc_id = task.runs[candidates.pieces[number].run].doc_id
-        if pick is None:
-            call.log.warn(f"{name} leaves no room for any of the passage of {doc_id!r}")
-            continue
-        piece = candidates.pieces[number]
-        whole: frozenset[ChunkKey] = frozenset()
-        if (pick.start, pick.end) == (piece.start, piece.end):
-            pieces = pieces_of(candidates, task.runs, task.demand.top)
-            whole = frozenset(key for key, some in pieces.items() if set(some) <= {number})
-        else:
-            call.log.warn(f"the best passage, of {doc_id!r}, was cut to fit {name}")
-        return Fitted(_lay_out(task, [pick]), whole, candidates)
-    call.log.warn(f"{name} leaves no room for any of the best passages: the context holds no hit")
+        pick = _trimmed(task, candidates, number, limit)
+        if pick is not None:
+            return _fit_trimmed(task, candidates, number, pick, name)
+        others = None if place else _fit_choice(task, candidates, Selected((), 0, frozenset()), allowance)
+        if others is not None:
+            call.log.warn(f"{name} leaves no room for any of the passage of {doc_id!r}: others are shown")
+            return others
+    call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
     return Fitted(_lay_out(task, []), frozenset(), candidates)
+
+
+def _fit_trimmed(task: _Fitting, candidates: CandidateSet, number: int, pick: Pick, name: str) -> Fitted:
+    """Lay out what a candidate was cut to, and say so; all of it may fit, where its price was too high."""
+    piece = candidates.pieces[number]
+    whole: frozenset[ChunkKey] = frozenset()
+    if (pick.start, pick.end) == (piece.start, piece.end):
+        pieces = pieces_of(candidates, task.runs, task.demand.top)
+        whole = frozenset(key for key, some in pieces.items() if set(some) <= {number})
+    else:
+        task.call.log.warn(f"the best passage, of {task.runs[piece.run].doc_id!r}, was cut to fit {name}")
+    return Fitted(_lay_out(task, [pick]), whole, candidates)
 
 
 def _trimmed(task: _Fitting, candidates: CandidateSet, number: int, limit: int) -> Pick | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from retrivex.composer.score import ScoredCandidates
+from retrivex.composer.select import token_cap
 from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
@@ -236,9 +237,9 @@ class Explainer:
             spans = sum(not span.pinned for span in self.spans)
             if spans >= config.max_spans:
                 return "max_spans", f"max_spans={config.max_spans} better spans are shown"
-        cap = config.max_tokens_per_document
+        cap = token_cap(config)
         if cap is not None and cheapest <= config.token_budget - tokens:
-            return "budget", f"{cheapest} tokens; max_tokens_per_document={cap} of {key[0]!r} hold better text"
+            return "budget", f"{cheapest} tokens; {cap[0]}={cap[1]} of {key[0]!r} hold better text"
         if self.stopped:
             return "no_value", f"all that is left out is expected to hold next to nothing, by effort={config.effort!r}"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold better text"

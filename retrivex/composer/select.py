@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from retrivex.composer.call import Call
+from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.effort import count_needed
@@ -64,9 +65,16 @@ class Selected:
         return replace(self, order=order, given_up=gone) if gone else None
 
 
+def token_cap(config: RetrievalConfig) -> tuple[str, int] | None:
+    """Return the option that limits the tokens of each document, by name, and its value; None where there is none."""
+    cap = config.max_tokens_per_document
+    return None if cap is None else ("max_tokens_per_document", cap)
+
+
 def limits_of(call: Call, allowance: int) -> Limits:
     """Return what every choice for a call has to keep."""
-    return Limits(allowance, call.config.max_spans, call.config.max_tokens_per_document)
+    _, cap = token_cap(call.config) or ("", None)
+    return Limits(allowance, call.config.max_spans, cap)
 
 
 def keep_top(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +55,7 @@ class CandidateSet:
     Parameters
     ----------
     pieces, problem : n each
+    gains : shape (n,), value of each piece times its tokens, in best pieces of mean length
     probabilities : of each piece, the least score of a span that holds it; None where spans are scored by formula
     unit_of : of each piece, the number of its unit; None where chunks are picked
     excluded : chunks of which nothing is left, because they are pinned or were shown before
@@ -66,19 +66,13 @@ class CandidateSet:
 
     pieces: Sequence[Piece | Unit]
     problem: Problem
+    gains: Floats
     excluded: set[ChunkKey]
     repeated: dict[ChunkKey, ChunkKey]
     probabilities: list[float] | None = None
     unit_of: Sequence[int] | None = None
     near: dict[ChunkKey, float] = field(default_factory=dict)
     expected: Floats | None = None
-
-    @cached_property
-    def gains(self) -> Floats:
-        """Value of each piece times its tokens, in best pieces of mean length, shape (n,)."""
-        costs = np.maximum(self.problem.costs, 1)
-        mean = float(self.problem.costs.mean()) if self.problem.costs.any() else 1.0
-        return np.asarray(self.problem.values * costs / mean, dtype=np.float64)
 
     def some(self, chosen: Sequence[int]) -> Sequence[Piece | Unit]:
         """Return some of the pieces."""
@@ -257,6 +251,7 @@ def build_candidates(
     made = CandidateSet(
         cut.pieces,
         problem,
+        _gains(problem),
         cut.excluded,
         repeated,
         probabilities,
@@ -265,6 +260,11 @@ def build_candidates(
         _expected(scores, probabilities),
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
+
+
+def _gains(problem: Problem) -> Floats:
+    mean = float(problem.costs.mean()) if problem.costs.any() else 1.0
+    return np.asarray(problem.values * np.maximum(problem.costs, 1) / mean, dtype=np.float64)
 
 
 def _cut(runs: Sequence[Run], units: Units | None, exclusions: Exclusions) -> _Cut:
@@ -409,7 +409,15 @@ def _whole_runs(made: CandidateSet) -> CandidateSet:
     )
     probabilities = [max(made.probabilities[i] for i in g) for g in groups] if made.probabilities else None
     expected = None if made.expected is None else np.add.reduceat(made.expected, starts)
-    return replace(made, pieces=pieces, problem=whole, probabilities=probabilities, unit_of=None, expected=expected)
+    return replace(
+        made,
+        pieces=pieces,
+        problem=whole,
+        gains=np.add.reduceat(made.gains, starts),
+        probabilities=probabilities,
+        unit_of=None,
+        expected=expected,
+    )
 
 
 class Pick(NamedTuple):

@@ -24,7 +24,7 @@ ODD_IDS = ["it's", 'a "b"', "line\nbreak", "tab\t", "nul\0", "; DROP TABLE chunk
 @pytest.mark.parametrize("hits", [[], [[]], [[], []], ()], ids=repr)
 @pytest.mark.parametrize("preset", ["balanced", "published", "speed", "quality"])
 def test_no_hits(hits: Any, preset: str) -> None:
-    options = {"speed": {"selection": "greedy"}, "published": {"selection_unit": "span"}}.get(preset, {})
+    options = {"published": {"selection_unit": "span"}}.get(preset, {})
     made = compose(hits, TEN, **options)
     assert (made.text, made.spans, made.tokens, made.dropped, made.citations) == ("", (), 0, (), ())
     assert asyncio.run(SpanComposer(tokenizer=count_words).aretrieve(hits, TEN, **options)) == []
@@ -370,7 +370,6 @@ def test_a_hit_without_anything_visible_does_not_push_out_another(blank: str, qu
     [
         {"query": None},
         {"scoring": "weighted"},
-        {"selection": "greedy", "query": None},
         {"selection_unit": "span", "query": None},
         {"max_tokens_per_document": 100, "query": None},
     ],

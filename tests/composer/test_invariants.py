@@ -29,7 +29,7 @@ from fuzz.checks import (
 )
 from fuzz.compositions import Bench, fuzz
 from fuzz.mutants import MUTANTS, Mutant
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples
 from support.strategies import budgets, cases, tile
@@ -185,19 +185,6 @@ def test_threads_do_not_disturb_each_other(some: list[Case]) -> None:
 def test_one_request_a_query(case: Case) -> None:
     config, _, _ = composed(case)
     check_requests(case, config)
-
-
-# ---- 6: the selection (against brute force: test_selection.py)
-
-
-@try_examples(500)
-@given(cases())
-def test_exact_is_worth_at_least_what_greedy_is(case: Case) -> None:
-    _, exact, _ = composed(case, selection="exact")
-    _, greedy, _ = composed(case, selection="greedy")
-    rounds = [sum(step.name == "select" for step in made.trace.steps) for made in (exact, greedy)]
-    assume(rounds == [1, 1] and "value" in exact.trace.selection and "value" in greedy.trace.selection)
-    assert exact.trace.selection["value"] >= greedy.trace.selection["value"] - 1e-9
 
 
 # ---- 8: nothing is changed, wrong calls raise

@@ -1,7 +1,8 @@
 """What must stay as it is: the presets named after a version, and calls without a question.
 
-`tests/golden/presets.json` has the inputs and what was composed of them before documents, an early stop and whole
-sentences changed the default. `support/preset_cases.py` wrote it.
+`tests/golden/presets.json` has the inputs and what was composed of them. `published` is as it was first; the others
+were recorded anew when the choice became what is worth most per token first: of "0.2" the coefficients and the
+confidence stayed. `support/preset_cases.py` wrote it.
 """
 
 from __future__ import annotations

@@ -212,8 +212,7 @@ def test_batches_that_came_before_a_failure_are_used(composer: SpanComposer) -> 
     assert "OSError: gone" in made.warnings[0]
 
 
-def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(composer: SpanComposer) -> None:
-    # what is left of it is a torn sentence
+def test_of_a_hit_whose_whole_sentences_others_show_the_torn_rest_is_shown(composer: SpanComposer) -> None:
     texts = {
         2: "e larva swarm bees ミツバチは蜜を集める。Dr. Who came. flower colon",
         3: "bees ミツバチは蜜を集める。D",
@@ -222,9 +221,8 @@ def test_a_hit_whose_whole_sentences_others_show_is_not_said_to_lack_room(compos
     chunks = [Chunk(text, ChunkMetadata("a", at, chunk_count=9)) for at, text in texts.items()]
     hits = [SeedHit(chunk, 1.0) for chunk in chunks]
     made = composer.compose(hits, stored(*chunks), query="?!", token_budget=1800, window=0)
-    (dropped,) = made.dropped
-    assert (dropped.chunk_id, dropped.reason) == (4, "no_value")
-    assert "stands in passages of its document" in dropped.detail
+    assert made.dropped == ()
+    assert all(any(text in span.text for span in made.spans) for text in texts.values())
 
 
 def test_a_hit_whose_text_in_the_store_is_white_space_alone_is_not_shown(composer: SpanComposer) -> None:

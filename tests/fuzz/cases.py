@@ -141,7 +141,6 @@ CHOICES: dict[str, Sequence[Any]] = {
     "max_parent_chars": (0, 50, 10**6),
     "selection_unit": ("span", "chunk", "unit"),
     "effort": ("lean", "full", "full"),
-    "reserve_gap_markers": (True,),
     "run_cost": (0.0, 1.0, 5.0),
     "hedge": (0.0, 0.3, 1.0),
     "min_value": (0.1, 0.5, 1.0),

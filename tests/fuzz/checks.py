@@ -439,7 +439,7 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
 def check_earned(case: Case, config: RetrievalConfig, made: Composition, spare: int, count: Count) -> None:
     """Check that what the effort leaves out holds little, and that other hits with a value are shown if they fit."""
     units, selection = made.trace.units, made.trace.selection
-    stopped = bool(selection["stopped"])
+    stopped = bool(selection.get("stopped"))  # empty where nothing is worth anything, or the best one is cut
     expect(not stopped or selection["left_out"] < SPARED[config.effort], "too much is left out", selection)
     if stopped or any(unit.length > len(unit.beginning) + 1 for unit in units):
         return  # what a unit costs is not known

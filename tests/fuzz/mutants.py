@@ -154,12 +154,13 @@ def _embeds(original: Any) -> Any:
     return grow
 
 
-def _no_filling(_: Any) -> Any:
-    return lambda candidates, chosen, *_args, **_said: tuple(chosen)
+def _best_alone(original: Any) -> Any:
+    """Take one candidate beside what is kept, and no other."""
+    return lambda problem, limits, kept=(): original(problem, limits, kept)[: max(len(kept), 1)]
 
 
 def _no_caps(original: Any) -> Any:
-    return lambda *args: replace(original(*args), caps=None)
+    return lambda *args: replace(original(*args), per_document=None)
 
 
 def _overlaps_again(_: Any) -> Any:
@@ -279,7 +280,7 @@ MUTANTS = (
     Mutant("one request for each window", fetching, "split_windows", _request_each),
     Mutant("span one character short", writing, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", expand, "grow", _embeds),
-    Mutant("rest of the budget left unused", select, "fill", _no_filling),
+    Mutant("rest of the budget left unused", select, "choose", _best_alone),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
     Mutant("unit lost", units.UnitCutter, "units", _last_lost),

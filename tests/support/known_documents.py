@@ -56,7 +56,7 @@ class KnownDocument:
         head = self.heads.get(first[0])
         if head and self.text[slice(*head)].strip() not in prefix:
             found.append("row without head")
-        if len((prefix + shown).split()) < 6:
+        if len((prefix + shown).split()) < 6 and (low, high) not in [part[:2] for part in inside]:
             found.append("few words")
         return found
 
