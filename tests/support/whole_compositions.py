@@ -30,7 +30,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"ordering_strategy": "auto", "context_format": "xml"},
     {"diversity": 0.4, "near_duplicate_threshold": 0.8, "token_budget": 90},
-    {"selection": "greedy", "span_header": "full", "token_budget": 60},
+    {"run_cost": 0.5, "span_header": "full", "token_budget": 60},
     {"scoring": "weighted", "window": 3, "keep_top": 2},
 )
 

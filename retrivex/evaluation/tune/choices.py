@@ -19,13 +19,16 @@ from retrivex.evaluation.questions.evidence import Copies, Evidence, with_origin
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style
-from retrivex.scoring.effort import SPARED, count_needed
+from retrivex.scoring.effort import count_needed
 from retrivex.selection.candidates import CandidateSet, build_candidates
 from retrivex.selection.greedy import choose
 from retrivex.selection.problem import Limits, tokens_of
 from retrivex.tokens.cache import TokenCache
 
 Floats = NDArray[np.float64]
+
+TOKEN_PRICE: dict[Effort, float] = {"lean": 0.065, "standard": 0.01, "full": 0.0}
+"""Discount of the quality for each 100 tokens: else showing more would pay where evidence is in no place at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float
     They discount what is shown by what they have to earn at an effort, and by nothing where the budget is to be filled.
     To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
-    return (recall + complete) / 2 / (1 + SPARED[effort] * tokens / 100)
+    return (recall + complete) / 2 / (1 + TOKEN_PRICE[effort] * tokens / 100)
 
 
 def choices_of(
