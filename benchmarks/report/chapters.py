@@ -96,10 +96,11 @@ def setup() -> str:
             "Intervals are 95 %, by the bootstrap over questions, paired for differences. A difference is "
             "*significant* where its interval leaves 0 out; nothing is corrected for many comparisons.",
             table(["system", "what it is"], systems),
-            "**Chosen while looking.** The scorer's coefficients are always fitted without the set that is measured. A "
-            "few constants (price of a span, prior, smoothing, feature groups) were chosen on these same sets. The "
-            "threshold of the nearest-neighbour fallback was chosen on the needles `niah_paraphrased`, its weights "
-            "also on `niah`. `niah_held_out` was not looked at.",
+            "**Chosen while looking.** The scorer's coefficients are always fitted without the set that is measured; "
+            "double questions are made of questions of sets that it was fitted on, so that they are not blind. A few "
+            "constants (prior, widths of smoothing, share of second hops, when to stop, feature groups) were chosen "
+            "on these same sets. The threshold of the nearest-neighbour fallback was chosen on the needles "
+            "`niah_paraphrased`, its weights also on `niah`. `niah_held_out` was not looked at.",
             f"**Hardware.** {evidence['machine']}. **No language model was asked**: measured is what reaches the "
             "context, in which order, and at what cost.",
         ]

@@ -24,7 +24,8 @@ def setting() -> str:
     """Return what was measured for the table of results."""
     return (
         f"200-token chunks, 50 dense hits, {numbers.questions(effort_cell(README_BUDGETS[0])):,} questions of "
-        f"{_count()} public sets, two of them with evidence in two documents; the scorer was fitted without the set."
+        f"{_count()} public sets, two of them with evidence in two documents; the scorer was fitted without the set, "
+        "but for the parts of double questions."
     )
 
 
