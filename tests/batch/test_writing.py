@@ -221,7 +221,7 @@ def test_a_store_of_a_newer_version_is_refused_before_anything_is_made(tmp_path:
     said = ["batch", "index", str(tmp_path / "docs"), "-o", out, "--store", "sqlite", "--address", str(path)]
     result = CliRunner().invoke(app, said, env={"COLUMNS": "300"})
     assert result.exit_code == 3, result.output
-    assert "was written by a newer RetriVex (schema version 99, this one reads 2): upgrade" in result.stderr
+    assert "was written by a newer RetriVex (schema version 99, this one reads 3): upgrade" in result.stderr
     assert not (tmp_path / "out").exists()
     assert path.read_bytes() == before
     pq.write_table(make_table(3), tmp_path / "requests.parquet")
