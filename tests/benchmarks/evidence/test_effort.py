@@ -98,7 +98,8 @@ def test_every_variation_is_asked_of_every_system_and_of_the_sets_that_have_it(t
     assert len(asked) == len(SYSTEMS) * sum(len(variation.sets) for variation in VARIATIONS.values())
     assert set(VARIATIONS["documents named"].sets) == set(ASKED_BY_NAME)
     paths = {block.path for _, block in asked}
-    repeated = 2 * len(SETS) + len(SMALL_SETS)  # kNN needs neither vectors nor a store: MiniLM twice, the other encoder once
+    # kNN needs neither vectors nor a store: MiniLM twice, the other encoder once
+    repeated = 2 * len(SETS) + len(SMALL_SETS)
     assert len(paths) == len(asked) - repeated
     assert all(cell.budget == 500 for cell, _ in asked)
 
