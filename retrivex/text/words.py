@@ -10,7 +10,8 @@ What differs in how the same word is written is evened out, and offsets lead bac
   scripts, and letters that only Vietnamese has.
 - **What is not seen.** Soft hyphens, zero-width characters and variation selectors are gone.
 - **Cut words.** A word that a hyphen cuts at a line's end is read as one word and as its parts, as a compound's own
-  hyphen may fall there; a word of Arabic script with a zero-width non-joiner as well.
+  hyphen may fall there; a word of Arabic script with a zero-width non-joiner as well. Scripts that are written without
+  spaces cut theirs without a hyphen, so that they have none.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from retrivex.text.scripts import UNSPACED_TERMS
 
 Offsets = NDArray[np.int32]
 Parts = list[tuple[int, int]]
@@ -38,6 +41,7 @@ _NOT_SEEN = re.compile(
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06ed\u08d3-\u08ff\u0711\u0730-\u074a"  # Arabic, Syriac
     "\ufe00-\ufe0f\U000e0100-\U000e01ef]"  # variation selectors
 )
+_UNSPACED = re.compile(f"[{UNSPACED_TERMS}]")
 _HALF_VOICED = "\uff9e\uff9f"  # marks of half-width kana are letters to Unicode
 
 _UNKNOWN = 255
@@ -118,12 +122,12 @@ def cut_words(text: str) -> list[Parts]:
     cuts = [found.span() for mark, cut in _CUTS.items() if mark in text for found in cut.finditer(text)]
     words: list[Parts] = []
     for begin, end in sorted(cuts):
-        if not begin or end == len(text) or not (_is_of_text(text[begin - 1]) and _is_of_text(text[end])):
+        if not begin or end == len(text) or not (_may_be_cut(text[begin - 1]) and _may_be_cut(text[end])):
             continue
         low, high = begin, end
-        while low and is_letter(text[low - 1]):
+        while low and _is_of_word(text[low - 1]):
             low -= 1
-        while high < len(text) and is_letter(text[high]):
+        while high < len(text) and _is_of_word(text[high]):
             high += 1
         if words and words[-1][-1][1] == begin:
             words[-1].append((end, high))
@@ -260,9 +264,15 @@ def _mend(text: str, offsets: Offsets | None, words: Sequence[Parts], *, join: b
     return "".join([*made, text[reached:]]), np.concatenate([*numbers, places[reached:]])
 
 
-def _is_of_text(character: str) -> bool:
+@lru_cache(maxsize=4096)
+def _is_of_word(character: str) -> bool:
+    """Whether a character belongs to a word between spaces, which a line's end may cut."""
+    return is_letter(character) and not _UNSPACED.search(_fold(character))
+
+
+def _may_be_cut(character: str) -> bool:
     """Whether a hyphen beside a character may cut a word: numbers keep theirs."""
-    return character.isalpha() or _is_mark(character)
+    return (character.isalpha() or _is_mark(character)) and _is_of_word(character)
 
 
 _folded = _Characters(cased=False)

@@ -90,6 +90,8 @@ def test_other_words_are_read_apart(left: str, right: str) -> None:
         ("CVE-2024-\n3094", "cve 2024 3094"),  # numbers keep their hyphens
         ("one - \ntwo", "one two"),
         ("- one\n- two", "one two"),
+        ("in-\nin蜜蜂", "in inin in 蜜蜂"),
+        ("蜜-\n蜂", "蜜 蜂"),
         ("self-made", "self made"),
         ("war-", "war"),
     ],
