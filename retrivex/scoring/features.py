@@ -173,6 +173,8 @@ def hit_signal(
     axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the score of every chunk, decayed from the hits of its run, and its distance from them, shape (c,)."""
+    if not seeds:
+        return np.zeros(len(axis.chunks)), np.full(len(axis.chunks), _FARTHEST)
     standard = standard_scores(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
     lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
@@ -224,9 +226,8 @@ def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
 
 def unit_features(
     units: Units,
-    seeds: Sequence[Seed],
+    hits: tuple[Floats, Integers],
     similarity: Mapping[ChunkKey, float],
-    linked: Mapping[ChunkKey, float],
     found: FoundTerms,
     match: DocumentMatch | None = None,
 ) -> UnitTable:
@@ -235,9 +236,8 @@ def unit_features(
     Parameters
     ----------
     units : n units of the candidates
-    seeds : the hits, best first
+    hits : of `hit_signal`
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
-    linked : strength in [0, 1] with which links reach a chunk
     found : words of the question among the candidates
     match : names of the candidates' documents; None leaves documents out of account
 
@@ -250,7 +250,7 @@ def unit_features(
     if not count:
         return UnitTable(units, np.zeros((0, len(NAMES))))
     line, centres = _Line(units), _Centres(units)
-    score, distance = hit_signal(units.axis, seeds, linked)
+    score, distance = hits
     hit = centres.along(score)
     alike = standard_scores(centres.along(fill_missing(similarity, units.axis, score)) if similarity else hit)
     terms = term_counts(found, units.axis.bases[units.run] + units.start)

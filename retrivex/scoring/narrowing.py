@@ -17,7 +17,7 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.chunk import ChunkKey
 from retrivex.scoring.bm25 import FoundTerms, bm25, inverse_frequency, term_counts
-from retrivex.scoring.features import fill_missing, hit_signal, standard_scores
+from retrivex.scoring.features import fill_missing, standard_scores
 from retrivex.scoring.knn_fallback import Capacity
 from retrivex.text.ranges import remaining
 
@@ -34,8 +34,7 @@ FEWEST = 12
 def chunk_signals(
     axis: OffsetIndex,
     tokens: Integers,
-    seeds: Sequence[Seed],
-    linked: Mapping[ChunkKey, float],
+    hits: tuple[Floats, Integers],
     similarity: Mapping[ChunkKey, float],
     terms: FoundTerms,
 ) -> Floats:
@@ -45,10 +44,10 @@ def chunk_signals(
     ----------
     axis : c chunks
     tokens : shape (c,), of each
-    seeds, linked, similarity : as in `unit_features`
+    hits, similarity : as in `unit_features`
     terms : of the question, among the chunks
     """
-    score, _ = hit_signal(axis, seeds, linked)
+    score, _ = hits
     made = standard_scores(score)
     counts = term_counts(terms, axis.starts).counts
     if len(counts):

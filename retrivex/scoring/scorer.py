@@ -24,7 +24,7 @@ from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import OVERLAPPING, expected_shares
-from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.features import UnitTable, hit_signal, unit_features
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine, chunk_signals
 from retrivex.scoring.scores import Scores
@@ -40,11 +40,11 @@ Integers = NDArray[np.int64]
 
 
 class _Candidates(NamedTuple):
-    """Runs, and what is known of them; fields as the arguments of `Scorer.score`, with the words of the runs."""
+    """Runs, and what is known of them; fields as the arguments of `Scorer.score` and `unit_features`."""
 
     runs: Sequence[Run]
     seeds: Sequence[Seed]
-    linked: Mapping[ChunkKey, float]
+    hits: tuple[Floats, Integers]
     similarity: Mapping[ChunkKey, float]
     capacity: Capacity
     sentences: Sequence[Sequence[ScoredSentence]] | None
@@ -145,9 +145,10 @@ class Scorer:
             units = self.cutter.cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
         match = match_names(self.question, axis.chunks, self.words) if self.model.reads_documents else None
+        hits = hit_signal(axis, seeds, linked)
         terms = FoundTerms.of(self.question, self.words.pool(axis))
-        asked = _Candidates(runs, seeds, linked, similarity, capacity, sentences, terms, match)
-        glance = partial(chunk_signals, axis, seeds=seeds, linked=linked, similarity=similarity, terms=terms)
+        asked = _Candidates(runs, seeds, hits, similarity, capacity, sentences, terms, match)
+        glance = partial(chunk_signals, axis, hits=hits, similarity=similarity, terms=terms)
         fineness = self._fineness(axis, seeds, capacity, glance)
         return self._score_calibrated(self.model, asked, self.cutter.cut(axis, rules, fineness))
 
@@ -186,7 +187,7 @@ class Scorer:
 
     def _value(self, model: Coefficients, asked: _Candidates, units: Units) -> _Valued:
         """Value units: what they and what is around them say, and what other documents name."""
-        table = unit_features(units, asked.seeds, asked.similarity, asked.linked, asked.terms, asked.match)
+        table = unit_features(units, asked.hits, asked.similarity, asked.terms, asked.match)
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
             log_odds = log_odds + self._boosts(asked.runs, units)

@@ -43,8 +43,12 @@ class _Choice:
     def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int], given_up: Sequence[int]) -> None:
         self.problem = problem
         self.continues = problem.continues
-        self.costs = np.maximum(problem.costs, 1)
-        self.most_refunded = int(problem.openings.max(initial=0))
+        # lists, which loops read several times as fast
+        self.costs: list[int] = problem.costs.tolist()
+        self.openings: list[int] = problem.openings.tolist()
+        self.values: list[float] = problem.values.tolist()
+        self.documents: list[int] = problem.documents.tolist()
+        self.most_refunded = max(self.openings, default=0)
         self.limits = limits
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
@@ -57,35 +61,37 @@ class _Choice:
         self.spans = sum(opens(problem, kept))
         self.of_document: dict[int, int] = {}
         for i, opened in zip(kept, opens(problem, kept), strict=True):
-            self._charge(i, int(problem.costs[i]) + int(problem.openings[i]) * opened)
+            self._charge(i, self.costs[i] + self.openings[i] * opened)
 
     def grow(self) -> list[int]:
         """Take what fits, best first; what a taken neighbour makes cheaper is looked at again."""
         problem = self.problem
-        ranks = (problem.values * self.costs - problem.span_price) / (self.costs + problem.openings)
-        may_fit = self.may_be_taken & (problem.costs <= self.left + self.most_refunded)
-        waiting = np.flatnonzero(may_fit)
+        costs = np.maximum(problem.costs, 1)
+        ranks = (problem.values * costs - problem.span_price) / (costs + problem.openings)
+        waiting = np.flatnonzero(self.may_be_taken & (problem.costs <= self._most()))
         waiting = waiting[np.argsort(-ranks[waiting], kind="stable")]
         cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
         if len(waiting):
             for i in self.order.copy():
                 self._push_neighbours(cheaper, i)
-        while True:
-            # what is longer than all that is left cannot fit, but for the openings that it may refund
-            waiting = waiting[problem.costs[waiting] <= self.left + self.most_refunded]
-            left = self.left
-            for at, i in enumerate(waiting.tolist()):
-                while cheaper and (-cheaper[0][0], -cheaper[0][1]) >= (ranks[i], -i):
-                    self._try(heapq.heappop(cheaper)[1], cheaper)
-                self._try(i, cheaper)
-                if self.left < left:
-                    waiting = waiting[at + 1 :]
-                    break
-            else:
-                if not cheaper:
-                    return self.order
-                waiting = waiting[:0]
+        row, ranked = waiting.tolist(), (-ranks[waiting]).tolist()
+        at = 0
+        while at < len(row) or cheaper:
+            if cheaper and (at == len(row) or cheaper[0] <= (ranked[at], row[at])):
                 self._try(heapq.heappop(cheaper)[1], cheaper)
+                continue
+            i, at = row[at], at + 1
+            if self.costs[i] <= self._most():
+                self._try(i, cheaper)
+            elif not self.taken[i]:  # nor will others fit that are as long
+                rest = waiting[len(waiting) - len(row) + at :]
+                waiting = rest[problem.costs[rest] <= self._most()]
+                row, ranked, at = waiting.tolist(), (-ranks[waiting]).tolist(), 0
+        return self.order
+
+    def _most(self) -> int:
+        """Most tokens that a candidate may have to fit, with the opening that it may refund."""
+        return self.left + self.most_refunded
 
     def _try(self, i: int, cheaper: list[tuple[float, int]]) -> None:
         if not self.taken[i] and self._take(i):
@@ -94,28 +100,24 @@ class _Choice:
     def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
         """Rank those beside a taken candidate again: they no longer open a span."""
         for j in (i - 1, i + 1):
-            if not 0 <= j < len(self.problem) or self.taken[j] or not self.may_be_taken[j]:
-                continue
-            if self.problem.costs[j] <= self.left + self.most_refunded:
+            if 0 <= j < len(self.costs) and self.may_be_taken[j] and not self.taken[j] and self.costs[j] <= self._most():
                 tokens, opened = self._added(j)
-                cost = max(int(self.problem.costs[j]), 1)
-                gain = float(self.problem.values[j]) * cost - self.problem.span_price * opened
+                gain = self.values[j] * max(self.costs[j], 1) - self.problem.span_price * opened
                 heapq.heappush(heap, (-gain / max(tokens, 1), j))
 
     def _added(self, i: int) -> tuple[int, int]:
         """Tokens and spans that taking a candidate adds; joining two spans refunds one opening."""
-        problem = self.problem
-        tokens, opened = int(problem.costs[i]), 0
+        tokens, opened = self.costs[i], 0
         if not (i and self.continues[i] and self.taken[i - 1]):
-            tokens, opened = tokens + int(problem.openings[i]), 1
+            tokens, opened = tokens + self.openings[i], 1
         if self.continues[i + 1] and self.taken[i + 1]:
-            tokens, opened = tokens - int(problem.openings[i + 1]), opened - 1
+            tokens, opened = tokens - self.openings[i + 1], opened - 1
         return tokens, opened
 
     def _take(self, i: int) -> bool:
         """Take a candidate; False where it would break a limit."""
         tokens, opened = self._added(i)
-        limits, document = self.limits, int(self.problem.documents[i])
+        limits, document = self.limits, self.documents[i]
         if tokens > self.left:
             return False
         if limits.max_spans is not None and opened > 0 and self.spans + opened > limits.max_spans:
@@ -130,5 +132,5 @@ class _Choice:
         return True
 
     def _charge(self, i: int, tokens: int) -> None:
-        document = int(self.problem.documents[i])
+        document = self.documents[i]
         self.of_document[document] = self.of_document.get(document, 0) + tokens
