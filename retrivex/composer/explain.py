@@ -16,7 +16,7 @@ from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
 

@@ -19,7 +19,7 @@ DECAY = 0.6
 _FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
 
 
-def standardise(signals: Floats) -> Floats:
+def standard_scores(signals: Floats) -> Floats:
     """Return standard scores of signals over the units of the query, shape (..., n); all 0 where they are equal."""
     level = signals - _mean(signals)
     spread = np.sqrt(_mean(level * level))
@@ -36,7 +36,7 @@ def hit_signal(
     axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the score of every chunk, decayed from the hits of its run, and its distance from them, shape (c,)."""
-    standard = standardise(np.array([seed.relevance for seed in seeds]))
+    standard = standard_scores(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
     lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)

@@ -13,6 +13,7 @@ from fuzz.stores import OddStore
 from retrivex import Chunk, RetrievalConfig
 from retrivex.expansion.guards import shape_goes_on
 from retrivex.model.chunk import MAX_CHUNK_ID, ChunkKey
+from retrivex.tokens.sampled import SAMPLE
 
 
 def expected_windows(
@@ -31,6 +32,8 @@ def expected_windows(
     before = config.window if config.before is None else config.before
     after = config.window if config.after is None else config.after
     if count is not None and config.pool_factor is not None:
+        if len(keys) > SAMPLE:
+            return None
         tokens = sum(count(chunks[key].text) for key in keys)
         widest = _widest(tokens, config.pool_factor * config.token_budget)
         before, after = before and max(before, widest), after and max(after, widest)
