@@ -17,7 +17,8 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.model.chunk import ChunkKey
 from retrivex.scoring.bm25 import FoundTerms, bm25, inverse_frequency, term_counts
-from retrivex.scoring.features import fill_missing, standard_scores
+from retrivex.scoring.features import fill_missing
+from retrivex.scoring.hit_signal import standard_scores
 from retrivex.scoring.knn_fallback import Capacity
 from retrivex.text.ranges import remaining
 

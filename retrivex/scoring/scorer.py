@@ -24,7 +24,8 @@ from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import OVERLAPPING, expected_shares
-from retrivex.scoring.features import UnitTable, hit_signal, unit_features
+from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.hit_signal import hit_signal
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine, chunk_signals
 from retrivex.scoring.scores import Scores

@@ -11,8 +11,8 @@ import pytest
 from fuzz.worlds import World
 from hypothesis import given
 from hypothesis import strategies as st
+from support.operations import count_lines
 from support.properties import try_examples
-from support.steps import count_lines
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata

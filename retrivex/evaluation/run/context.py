@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrivex.composer.explain import citations_of
 from retrivex.composer.order import order_spans
+from retrivex.composer.sources import citations_of
 from retrivex.composition.composition import Citation
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
