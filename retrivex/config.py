@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -60,7 +61,13 @@ def _as_items(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-_Side: TypeAlias = Annotated[int, Field(ge=0, le=MAX_WINDOW)]
+def _check_sides(window: int | tuple[int, int]) -> int | tuple[int, int]:
+    sides = window if isinstance(window, tuple) else (window,)
+    if not 0 <= min(sides) <= max(sides) <= MAX_WINDOW:
+        raise RetrivexError(
+            f"window is {window}: it must be from 0 to {MAX_WINDOW:,} chunks, or a pair (before, after) of such numbers"
+        )
+    return window
 
 
 COMMON_OPTIONS = (
@@ -112,7 +119,7 @@ class HitOptions(_Options):
 class ExpansionOptions(_Options):
     """Options of the expansion: how many neighbouring chunks are fetched around each hit."""
 
-    window: _Side | tuple[_Side, _Side] = Field(
+    window: Annotated[int | tuple[int, int], AfterValidator(_check_sides)] = Field(
         default=2,
         description="Neighbours fetched on each side of a hit (L), in chunks, or a pair (before, after). 0 switches "
         "expansion off.",

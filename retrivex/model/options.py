@@ -99,9 +99,13 @@ def _fold(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
+_TYPE = re.compile(r"(literal|tuple|function-\w+)\[|(constrained-)?(int|float|str)$")
+"""Names of types, by which pydantic tells the forms of a value apart."""
+
+
 def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> tuple[str, str]:
     """Return what is wrong, and the rule that it breaks."""
-    name = str(problem["loc"][0]) if problem["loc"] else ""  # what follows names pydantic's types
+    name = ".".join(str(part) for part in problem["loc"] if not _TYPE.match(str(part)))
     if problem["type"] == "extra_forbidden":
         return name, f": there is no such option; {suggest(name, model.model_fields, model.__name__)}"
     cause = problem.get("ctx", {}).get("error")

@@ -222,7 +222,7 @@ def test_compositions_keep_their_schema() -> None:
         {"chunks": offsets, "config": {"token_budget": 8, "context_format": "xml", "span_header": "full"}},
         {"chunks": [*offsets, ants], "config": {"follow_links": 1, "window": 1}},
         {"chunks": offsets[:3], "hits": [hit(0), hit(2, 0.1), hit(0, 0.3, text="Another.")]},
-        {"config": {"fusion": "quota", "quotas": [1, 1]}, "hits": [[hit(0)], [hit(3)]]},
+        {"config": {"quotas": [1, 1]}, "hits": [[hit(0)], [hit(3)]]},
     ):
         answer = one(**more)
         assert "error" not in answer, answer

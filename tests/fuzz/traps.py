@@ -81,7 +81,7 @@ def _parents_of_two_scopes(rng: random.Random, case: Case) -> None:
     open_keys = [key for key in keys if world.chunks[key].metadata.scope == "acme"]
     chosen = rng.sample(open_keys, min(len(open_keys), rng.choice((1, 2, 3))))
     case.hits = [SeedHit(world.chunks[key], rng.choice((0.5, 1.0))) for key in chosen]
-    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6}
+    case.options |= {"return_parents": 0.1, "max_parent_chars": 10**6}
     case.options["token_budget"] = rng.choice((200, 2000))
 
 
@@ -101,7 +101,7 @@ def _add_family(case: Case, ids: Sequence[int], texts: Sequence[str], *, offsets
     world.chunks |= {chunk.key: chunk for chunk in chunks}
     world.store |= {chunk.key: chunk for chunk in chunks}
     case.store, case.parent_store, case.scope = world.store, world.parents, None
-    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6, "token_budget": 2000}
+    case.options |= {"return_parents": 0.1, "max_parent_chars": 10**6, "token_budget": 2000}
     return chunks
 
 
