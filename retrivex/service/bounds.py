@@ -15,7 +15,7 @@ from retrivex.ordering import PROFILES
 from retrivex.service.errors import LimitError
 from retrivex.tokens.tokenizer import FILE_SUFFIX
 
-_WINDOWS = ("window", "before", "after", "max_window")
+_WINDOWS = ("window", "max_window")
 _BUDGETS = ("token_budget", "max_tokens")
 _OF_THE_SERVER = ("coefficients",)  # files of the machine
 _PROFILES = ("position_profile", "profile")  # a name, or a file of the machine

@@ -65,7 +65,10 @@ def test_order_is_kept_and_a_bad_line_does_not_stop_the_others() -> None:
         None, "RequestError", "RequestError", "ConfigError", None,
     ]  # fmt: skip
     assert answers[2]["error"]["line"] == 3
-    assert answers[3]["error"]["message"] == "window is -1: it should be greater than or equal to 0"
+    assert (
+        answers[3]["error"]["message"]
+        == "window is -1: it must be from 0 to 10,000 chunks, or a pair (before, after) of such numbers"
+    )
 
 
 @pytest.mark.parametrize(

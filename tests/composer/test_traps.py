@@ -168,12 +168,3 @@ def test_a_hit_in_the_longest_document_of_all_is_quick() -> None:
     last = 10**12
     store = make_store(make_chunk("d", last, "Far out."), make_chunk("d", last - 1, "Near by."))
     assert shown_ids(compose(hits_of(store, {last: 1.0}), store, run_cost=0.0).spans) == [last - 1, last]
-
-
-@pytest.mark.parametrize("kept", ["exclude", "pinned"])
-def test_a_joiner_between_chunks_that_are_gone_is_not_shown(kept: str) -> None:
-    store = bare("d", ["Bees sleep and", "ants do not and", "wasps sting all day."])
-    said: dict[str, Any] = {kept: [store["d", 0], store["d", 1]], "effort": "full"}
-    made = compose(hits_of(store, {0: 1.0, 1: 0.9, 2: 0.8}), store, query="wasps?", **said)
-    free = [span for span in made.spans if not span.pinned]
-    assert [span.text for span in free] == ["wasps sting all day."]

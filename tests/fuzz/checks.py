@@ -118,7 +118,7 @@ def check_source(case: Case, config: RetrievalConfig, span: Span) -> None:
 def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str | None) -> None:
     """Check the map from a span's text back to chunks and document."""
     chunks = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
-    joiners = (" ", "\n", "\n\n") if config.joiner is None else (config.joiner,)
+    joiners = (" ", "\n", "\n\n")
     reached = 0
     for segment in span.segments:
         text = span.text[segment.start : segment.end]
@@ -169,7 +169,7 @@ def check_caps(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> No
     """Check that no document has more tokens than its cap; whole parents and pinned passages aside."""
     cap = config.max_tokens_per_document
     # of other tokenizers' counts, those of the parts do not add up to that of the whole
-    if cap is None or case.tokenizer != "words" or (config.joiner is not None and config.joiner.strip()):
+    if cap is None or case.tokenizer != "words":
         return
     for doc_id in {span.doc_id for span in spans}:
         own = [s for s in spans if s.doc_id == doc_id and not s.pinned and s.parent_id is None]
