@@ -34,8 +34,8 @@ def read_retired(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in old:
         made |= RETIRED[name].fold(options[name], made)
     if old:
-        told = "; ".join(f"{name}: {RETIRED[name].instead}" for name in old)
-        warnings.warn(f"options of an earlier version, which the next one refuses: {told}", FutureWarning, stacklevel=3)
+        named = "; ".join(f"{name}: {RETIRED[name].instead}" for name in old)
+        warnings.warn(f"options of an earlier version, which the next one refuses: {named}", FutureWarning, stacklevel=3)
     return made
 
 
