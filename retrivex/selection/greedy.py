@@ -43,6 +43,8 @@ class _Choice:
     def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int]) -> None:
         self.problem = problem
         self.continues = problem.continues
+        self.costs = np.maximum(problem.costs, 1)
+        self.most_refunded = int(problem.openings.max(initial=0))
         self.limits = limits
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
@@ -57,20 +59,32 @@ class _Choice:
     def grow(self) -> list[int]:
         """Take what fits, best first; what a taken neighbour makes cheaper is looked at again."""
         problem = self.problem
-        costs, openings = np.maximum(problem.costs, 1), problem.openings
-        ranks = (problem.values * costs - problem.span_price) / (costs + openings)
-        # what is longer than all that is left cannot fit, but for an opening that it may refund
-        may_fit = (problem.values > 0) & (problem.costs <= self.left + int(openings.max(initial=0)))
-        numbers = np.flatnonzero(may_fit)
-        heap = list(zip((-ranks[numbers]).tolist(), numbers.tolist(), strict=True))
-        heapq.heapify(heap)
+        ranks = (problem.values * self.costs - problem.span_price) / (self.costs + problem.openings)
+        waiting = np.argsort(-ranks, kind="stable")
+        waiting = waiting[problem.values[waiting] > 0]
+        cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
         for i in self.order.copy():
-            self._push_neighbours(heap, i)
-        while heap:
-            i = heapq.heappop(heap)[1]
-            if not self.taken[i] and self._take(i):
-                self._push_neighbours(heap, i)
-        return self.order
+            self._push_neighbours(cheaper, i)
+        while True:
+            # what is longer than all that is left cannot fit, but for the openings that it may refund
+            waiting = waiting[problem.costs[waiting] <= self.left + self.most_refunded]
+            left = self.left
+            for at, i in enumerate(waiting.tolist()):
+                while cheaper and (-cheaper[0][0], -cheaper[0][1]) >= (ranks[i], -i):
+                    self._try(heapq.heappop(cheaper)[1], cheaper)
+                self._try(i, cheaper)
+                if self.left < left:
+                    waiting = waiting[at + 1 :]
+                    break
+            else:
+                if not cheaper:
+                    return self.order
+                waiting = waiting[:0]
+                self._try(heapq.heappop(cheaper)[1], cheaper)
+
+    def _try(self, i: int, cheaper: list[tuple[float, int]]) -> None:
+        if not self.taken[i] and self._take(i):
+            self._push_neighbours(cheaper, i)
 
     def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
         """Rank those beside a taken candidate again: they no longer open a span."""
