@@ -35,7 +35,8 @@ def read_retired(options: Mapping[str, Any]) -> dict[str, Any]:
         made |= RETIRED[name].fold(options[name], made)
     if old:
         named = "; ".join(f"{name}: {RETIRED[name].instead}" for name in old)
-        warnings.warn(f"options of an earlier version, which the next one refuses: {named}", FutureWarning, stacklevel=3)
+        message = f"options of an earlier version, which the next one refuses: {named}"
+        warnings.warn(message, FutureWarning, stacklevel=3)
     return made
 
 
