@@ -30,7 +30,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
         spans=spans,
         tokens=layout.tokens,
         token_budget=call.config.token_budget,
-        tokenizer=call.counter.cache.name,
+        tokenizer=call.counter.name,
         question=call.question,
         citations=partial(citations_of, spans, layout.rendered),
         coverage=partial(coverage_of, spans, scored.expanded.seeds),
@@ -51,5 +51,5 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
             make_unit_notes=partial(unit_notes, scored.runs, scored.scores, spans),
         ),
         style=call.style,
-        counter=call.counter.cache.tokenizer,
+        counter=call.counter.tokenizer,
     )

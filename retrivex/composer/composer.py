@@ -114,7 +114,7 @@ class SpanComposer:
     @property
     def tokenizer_name(self) -> str:
         """Name of the tokenizer that counts for calls without one of their own, as stored counts have it."""
-        return self._resources.counters_for(self.config).counter.cache.name
+        return self._resources.counters_for(self.config).counter.name
 
     def retrieve(
         self,

@@ -20,7 +20,7 @@ from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
 

@@ -16,7 +16,7 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
 

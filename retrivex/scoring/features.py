@@ -18,7 +18,7 @@ from retrivex.expansion.seeds import Seed
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
-from retrivex.scoring.bm25 import TermCounts, bm25, inverse_frequency, term_counts
+from retrivex.scoring.bm25 import FoundTerms, TermCounts, bm25, inverse_frequency, term_counts
 from retrivex.scoring.document_match import (
     DOCUMENT_FEATURES,
     DocumentMatch,
@@ -26,7 +26,6 @@ from retrivex.scoring.document_match import (
     document_of_units,
     with_texts,
 )
-from retrivex.text.terms import TermIndex
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -90,7 +89,7 @@ class UnitTable:
     match: DocumentMatch | None = None
 
 
-def _z(signals: Floats) -> Floats:
+def standard_scores(signals: Floats) -> Floats:
     """Return standard scores of signals over the units of the query, shape (..., n); all 0 where they are equal."""
     level = signals - _mean(signals)
     spread = np.sqrt(_mean(level * level))
@@ -170,11 +169,11 @@ class _Centres:
         return np.asarray(np.interp(self.at, self.places, of_chunk[self.order]), dtype=np.float64)
 
 
-def _hit_signal(
+def hit_signal(
     axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return the score of every chunk, decayed from the hits of its run, and its distance from them, shape (c,)."""
-    standard = _z(np.array([seed.relevance for seed in seeds]))
+    standard = standard_scores(np.array([seed.relevance for seed in seeds]))
     floor = float(standard.min()) - 0.5
     lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
     highest = max(lifted.values(), default=0.0)
@@ -224,24 +223,22 @@ def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
 
 
 def unit_features(
-    question: str,
     units: Units,
     seeds: Sequence[Seed],
     similarity: Mapping[ChunkKey, float],
     linked: Mapping[ChunkKey, float],
-    pool: TermIndex,
+    found: FoundTerms,
     match: DocumentMatch | None = None,
 ) -> UnitTable:
     """Describe every unit.
 
     Parameters
     ----------
-    question : any language
     units : n units of the candidates
     seeds : the hits, best first
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
     linked : strength in [0, 1] with which links reach a chunk
-    pool : words of the candidates
+    found : words of the question among the candidates
     match : names of the candidates' documents; None leaves documents out of account
 
     Returns
@@ -253,17 +250,17 @@ def unit_features(
     if not count:
         return UnitTable(units, np.zeros((0, len(NAMES))))
     line, centres = _Line(units), _Centres(units)
-    score, distance = _hit_signal(units.axis, seeds, linked)
+    score, distance = hit_signal(units.axis, seeds, linked)
     hit = centres.along(score)
-    alike = _z(centres.along(_fill_missing(similarity, units.axis, score)) if similarity else hit)
-    terms = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    alike = standard_scores(centres.along(fill_missing(similarity, units.axis, score)) if similarity else hit)
+    terms = term_counts(found, units.axis.bases[units.run] + units.start)
     by_document = np.zeros((len(DOCUMENT_FEATURES), count))
     if match is not None:
         document = document_of_units(units, match)
         match = with_texts(match, terms.all, document)
         by_document = document_features(match, terms.kept, document)
     words = _word_signals(terms, line, match)
-    standard = _z(np.sqrt(words[:-1]))
+    standard = standard_scores(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
     signals = np.array((alike, hit, own))
@@ -295,7 +292,7 @@ def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
     return least
 
 
-def _fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
+def fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
     """Give chunks without an embedding the similarity that chunks with a hit score like theirs have."""
     made = np.array([similarity.get(key, np.nan) for key in axis.keys])
     known = ~np.isnan(made)

@@ -10,7 +10,7 @@ import numpy as np
 from retrivex.selection.problem import Limits, Problem, opens, tokens_of
 
 
-def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[int]:
+def choose(problem: Problem, limits: Limits, kept: Sequence[int] = (), given_up: Sequence[int] = ()) -> list[int]:
     r"""Choose what is kept and then, one by one, what is worth most per token and still fits.
 
     A candidate with value :math:`v` and cost :math:`c` ranks by :math:`v c / (c + o)`, where :math:`o` is what opening
@@ -21,6 +21,7 @@ def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[i
     problem : n candidates
     limits : what a choice has to keep
     kept : positions that are chosen whatever they are worth, ascending; they may break the limits
+    given_up : positions that are not chosen
 
     Returns
     -------
@@ -33,14 +34,13 @@ def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[i
     >>> choose(row, Limits(12)), choose(row, Limits(16)), choose(row, Limits(12), kept=[1])
     ([2, 0], [2, 0, 1], [1, 2])
     """
-    choice = _Choice(problem, limits, kept)
-    return choice.grow()
+    return _Choice(problem, limits, kept, given_up).grow()
 
 
 class _Choice:
     """A set that grows by the best candidate that fits."""
 
-    def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int]) -> None:
+    def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int], given_up: Sequence[int]) -> None:
         self.problem = problem
         self.continues = problem.continues
         self.costs = np.maximum(problem.costs, 1)
@@ -48,8 +48,11 @@ class _Choice:
         self.limits = limits
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
+        self.may_be_taken = problem.values > 0
+        self.may_be_taken[list(given_up)] = False
         for i in kept:
             self.taken[i] = True
+            self.may_be_taken[i] = False
         self.left = limits.budget - tokens_of(problem, kept)
         self.spans = sum(opens(problem, kept))
         self.of_document: dict[int, int] = {}
@@ -60,11 +63,13 @@ class _Choice:
         """Take what fits, best first; what a taken neighbour makes cheaper is looked at again."""
         problem = self.problem
         ranks = (problem.values * self.costs - problem.span_price) / (self.costs + problem.openings)
-        waiting = np.argsort(-ranks, kind="stable")
-        waiting = waiting[problem.values[waiting] > 0]
+        may_fit = self.may_be_taken & (problem.costs <= self.left + self.most_refunded)
+        waiting = np.flatnonzero(may_fit)
+        waiting = waiting[np.argsort(-ranks[waiting], kind="stable")]
         cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
-        for i in self.order.copy():
-            self._push_neighbours(cheaper, i)
+        if len(waiting):
+            for i in self.order.copy():
+                self._push_neighbours(cheaper, i)
         while True:
             # what is longer than all that is left cannot fit, but for the openings that it may refund
             waiting = waiting[problem.costs[waiting] <= self.left + self.most_refunded]
@@ -89,7 +94,9 @@ class _Choice:
     def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
         """Rank those beside a taken candidate again: they no longer open a span."""
         for j in (i - 1, i + 1):
-            if 0 <= j < len(self.problem) and not self.taken[j] and self.problem.values[j] > 0:
+            if not 0 <= j < len(self.problem) or self.taken[j] or not self.may_be_taken[j]:
+                continue
+            if self.problem.costs[j] <= self.left + self.most_refunded:
                 tokens, opened = self._added(j)
                 cost = max(int(self.problem.costs[j]), 1)
                 gain = float(self.problem.values[j]) * cost - self.problem.span_price * opened

@@ -12,14 +12,13 @@ from retrivex.model.run import Segment
 from retrivex.model.span import Span
 from retrivex.selection.duplicates import once_only
 from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.incremental import JoinCounter
 from retrivex.tokens.tokenizer import get_tokenizer
 
 DOCUMENT = "Bees sleep at night. They dance by day. Ants do neither."
 
 
-def counter() -> JoinCounter:
-    return JoinCounter(TokenCache(get_tokenizer(lambda text: len(text.split()))))
+def counter() -> TokenCache:
+    return TokenCache(get_tokenizer(lambda text: len(text.split())))
 
 
 def span(*places: tuple[int, int], doc_id: str = "d") -> Span:

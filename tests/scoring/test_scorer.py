@@ -15,7 +15,8 @@ from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanCompose
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.knn_fallback import Capacity, is_mismatched
-from retrivex.scoring.scorer import Scorer, Scores
+from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.scores import Scores
 
 QUESTION = "What do bees live on in winter?"
 STORE = tile("d", [
