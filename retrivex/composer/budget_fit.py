@@ -277,7 +277,7 @@ def _order_spans(task: _Fitting, spans: Sequence[Span]) -> Layout:
 
 def _show_parents(task: _Fitting, layout: Layout) -> Layout:
     """Show parents in place of spans that cover enough of them, as far as they fit."""
-    if task.call.config.return_parents != "auto":
+    if task.call.config.return_parents == "never":
         return layout
     limit = task.call.config.max_parent_chars
     known = {name: parent for name, parent in task.scorer.parents.items() if len(parent.text) <= limit}

@@ -169,7 +169,7 @@ def make_call(
             f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
         )
     chunk_store, parent_store = asked.chunk_store, asked.parent_store
-    if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
+    if parent_store is None and config.return_parents != "never" and isinstance(chunk_store, ParentStore):
         parent_store = chunk_store
     counter, cutter, believed, warnings = resources.counters_for(config)
     counts = CandidateCounts(counter, believed)

@@ -175,7 +175,7 @@ class Scorer:
     ) -> Fineness:
         """Return which chunks are cut: all, where they are few or where an option may refuse most of the best."""
         config = self.config
-        picky = config.diversity or config.near_duplicate_threshold is not None or config.fusion == "quota"
+        picky = config.diversity or config.near_duplicate_threshold is not None or config.quotas is not None
         if self.values_all or picky or config.selection_unit in ("chunk", "span") or not len(axis.chunks):
             return Fineness.full(axis)
         tokens = sampled_counts(axis.texts, [seed.chunk.text for seed in seeds] or axis.texts, self.cutter.cache)

@@ -83,5 +83,5 @@ def test_a_passage_does_not_begin_with_a_joiner_of_empty_lines() -> None:
     source = "\n\n A hive has one queen."
     chunks = [Chunk("\n", ChunkMetadata("bees", 0, 0, 1)), Chunk(source[3:], ChunkMetadata("bees", 1, 3, len(source)))]
     hits = [SeedHit(chunk, 0.9) for chunk in chunks]
-    (span,) = SpanComposer().compose(hits, {c.key: c for c in chunks}, window=1, joiner=" ", keep_top=2).spans
+    (span,) = SpanComposer().compose(hits, {c.key: c for c in chunks}, window=1, keep_top=2).spans
     assert (span.text, span.char_start, span.exact) == (source[3:], 3, True)

@@ -29,8 +29,7 @@ def expected_windows(
     if chunks is None:
         return None
     keys = _seed_keys(case, config)
-    before = config.window if config.before is None else config.before
-    after = config.window if config.after is None else config.after
+    before, after = config.window if isinstance(config.window, tuple) else (config.window,) * 2
     if count is not None and config.pool_factor is not None:
         if len(keys) > SAMPLE:
             return None

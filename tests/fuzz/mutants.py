@@ -26,7 +26,6 @@ from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
 from retrivex.scoring import diversity, scorer
-from retrivex.selection import candidates
 from retrivex.stores import access as fetching
 
 
@@ -225,11 +224,6 @@ def _inexact_forgotten(original: Any) -> Any:
     return add
 
 
-def _joiners_are_text(original: Any) -> Any:
-    """Take a joiner between two chunks that are gone for text of their unit."""
-    return lambda run, unit, low, high: original(run, unit, low, high) or (unit.first, unit.last)
-
-
 def _floats_alone(_: Any) -> Any:
     """Fail for numbers that no float can hold."""
 
@@ -295,7 +289,6 @@ MUTANTS = (
 )  # fmt: skip
 
 TRAPS = (
-    Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
     Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
     Mutant("parents show chunks that a store keeps back", parents._Row, "_miss", _guards_off),
     Mutant("parents show short passages again", exclusions.Exclusions, "touch_parents", _places_and_long_texts),
