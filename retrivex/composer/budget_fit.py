@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from retrivex.composer.call import Call
-from retrivex.composer.order import OrderNote, order_spans
+from retrivex.composer.layout import Fitting, Layout, lay_out, lay_out_chosen, show_parents
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select, token_cap
-from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
+from retrivex.composer.spans import SpanScorer
 from retrivex.merging.parents import PlacedParent
-from retrivex.merging.swaps import swap_in
 from retrivex.merging.units import Unit
 from retrivex.model.chunk import ChunkKey
-from retrivex.model.run import Run
-from retrivex.model.span import Span
-from retrivex.rendering.render import Rendered, render
 from retrivex.rendering.trimming import trim
 from retrivex.scoring.effort import OVERLAPPING
-from retrivex.selection.candidates import CandidateSet, Pick, Piece, chosen_keys, join_picks, pieces_of
-from retrivex.selection.duplicates import once_only, unshown_repeats
-from retrivex.text.leads import Prefixes
+from retrivex.selection.candidates import CandidateSet, chosen_keys, pieces_of
+from retrivex.selection.duplicates import unshown_repeats
+from retrivex.selection.picks import Pick, join_picks
+from retrivex.selection.pieces import Piece
 from retrivex.text.structure import line_ranges
 from retrivex.tokens.sampled import sampled_counts
 
@@ -38,17 +34,6 @@ SLACK = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Spans in their final order, as text, counted."""
-
-    spans: list[Span]
-    rendered: Rendered
-    tokens: int
-    order: OrderNote
-    swaps: list[tuple[Span, Span]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
 class Fitted:
     """The final layout, the best hits that it shows whole, the candidates, and whether it stopped before they ended."""
 
@@ -58,38 +43,6 @@ class Fitted:
     stopped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Fitting:
-    """What all rounds of fitting a call to its budget have in common.
-
-    Parameters
-    ----------
-    call : what was asked for
-    pinned : spans that come first, and what may not be shown
-    scored : runs and their values
-    scorer : scores the spans that are made
-    demand : the hits to be kept and the hit lists
-    spans : span of each pick so far: a second layout has most of them in common with the first
-    prefixes : of each run, what its passages are shown behind
-    """
-
-    call: Call
-    pinned: Pinned
-    scored: ScoredCandidates
-    scorer: SpanScorer
-    demand: Demand
-    spans: dict[Pick, Span] = field(default_factory=dict)
-    prefixes: dict[int, Prefixes] = field(default_factory=dict)
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        return self.scored.runs
-
-    @property
-    def budget(self) -> int:
-        return self.call.config.token_budget
-
-
 def fit_to_budget(
     call: Call, pinned: Pinned, scored: ScoredCandidates, candidates: CandidateSet, parents: Mapping[str, PlacedParent]
 ) -> Fitted:
@@ -97,8 +50,8 @@ def fit_to_budget(
     seeds, continuity = scored.expanded.seeds, scored.expanded.expansion.continuity
     scorer = SpanScorer.of(seeds, continuity, parents, call.config, scored.scores.scorer)
     demand = Demand(list(scorer.relevance)[: call.config.keep_top], score_by_list(call, pinned, scored))
-    task = _Fitting(call, pinned, scored, scorer, demand)
-    allowance = task.budget - (_lay_out(task, []).tokens if pinned.spans else 0)
+    task = Fitting(call, pinned, scored, scorer, demand)
+    allowance = task.budget - (lay_out(task, []).tokens if pinned.spans else 0)
     fitted = _fit(task, candidates, allowance)
     for key in demand.top:
         if key not in fitted.whole:
@@ -110,7 +63,7 @@ def fit_to_budget(
     return fitted
 
 
-def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
+def _fit(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     """Choose, and give up what was taken last until the text fits; trim the best candidate where nothing does."""
     best = _best(candidates)
     fitted = None if best is None else _show_all_hits(task, candidates, allowance)
@@ -118,14 +71,14 @@ def _fit(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
         return fitted
     kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
     if best is None and not kept.order:
-        return Fitted(_lay_out(task, []), frozenset(), candidates)
+        return Fitted(lay_out(task, []), frozenset(), candidates)
     # where the best does not fit by itself, choosing others would leave it out
     if kept.order or (best is not None and _price(candidates, best) <= allowance):
         fitted = _fit_choice(task, candidates, kept, allowance)
     return _trim_best(task, candidates, allowance) if fitted is None else fitted
 
 
-def _fit_choice(task: _Fitting, candidates: CandidateSet, kept: Selected, allowance: int) -> Fitted | None:
+def _fit_choice(task: Fitting, candidates: CandidateSet, kept: Selected, allowance: int) -> Fitted | None:
     """Choose beside what is kept, and give up what was taken last until the text fits; None where nothing does."""
     selected = select(task.call, candidates, kept, task.demand, allowance)
     lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
@@ -136,7 +89,7 @@ def _fit_choice(task: _Fitting, candidates: CandidateSet, kept: Selected, allowa
     return _give_up_excess(task, candidates, selected)
 
 
-def _show_all_hits(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
+def _show_all_hits(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
     """Show every word of all hits, and fill up, with full effort; None where they do not fit together.
 
     Where there is no room to complete what the ends of hits cut, they are shown as they were found, and nothing else.
@@ -157,20 +110,20 @@ def _show_all_hits(task: _Fitting, candidates: CandidateSet, allowance: int) -> 
     return None if kept is None or not kept.order else _give_up_excess(task, bare, replace(kept, stopped=True))
 
 
-def _give_up_excess(task: _Fitting, candidates: CandidateSet, selected: Selected) -> Fitted | None:
+def _give_up_excess(task: Fitting, candidates: CandidateSet, selected: Selected) -> Fitted | None:
     """Lay out a choice, without what was taken last as far as it is too long; None where nothing of it can go."""
     if not selected.order:
         return None
-    layout = _lay_out_chosen(task, candidates, selected.chosen)
+    layout = lay_out_chosen(task, candidates, selected.chosen)
     for _ in range(MAX_ROUNDS):
         if layout.tokens <= task.budget:
             fuller = _show_short_hits(task, candidates, *_fill_up(task, candidates, selected, layout))
-            return Fitted(_show_parents(task, fuller), selected.whole, candidates, selected.stopped)
+            return Fitted(show_parents(task, fuller), selected.whole, candidates, selected.stopped)
         # what is written around passages takes its share, too: markers of gaps are not priced
         shorter = selected.without_last(candidates, task.budget / layout.tokens)
         if shorter is None or not shorter.order:
             return None
-        selected, layout = shorter, _lay_out_chosen(task, candidates, shorter.chosen)
+        selected, layout = shorter, lay_out_chosen(task, candidates, shorter.chosen)
     return None
 
 
@@ -184,14 +137,14 @@ def _price(candidates: CandidateSet, number: int) -> int:
     return int(candidates.problem.costs[number] + candidates.problem.openings[number])
 
 
-def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> tuple[Selected, Layout]:
+def _fill_up(task: Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> tuple[Selected, Layout]:
     """Use the tokens that were reserved and not needed: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
     for _ in range(MAX_ROUNDS):
         more = selected if unused <= task.budget // SLACK else refill(task.call, candidates, selected, unused)
         if more == selected:
             break
-        fuller = _lay_out_chosen(task, candidates, more.chosen)
+        fuller = lay_out_chosen(task, candidates, more.chosen)
         if fuller.tokens <= task.budget:
             selected, layout = more, fuller
             unused = task.budget - layout.tokens
@@ -200,7 +153,7 @@ def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layou
     return selected, layout
 
 
-def _show_short_hits(task: _Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
+def _show_short_hits(task: Fitting, candidates: CandidateSet, selected: Selected, layout: Layout) -> Layout:
     """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
     config, unused = task.call.config, task.budget - layout.tokens
     limited = config.max_spans is not None or token_cap(config) is not None
@@ -223,12 +176,12 @@ def _show_short_hits(task: _Fitting, candidates: CandidateSet, selected: Selecte
     picks = join_picks(candidates, selected.chosen)
     for key in short:
         part = next((_part_of_piece(task, candidates, number, key) for number in places[key] if number in long), None)
-        if part is not None and (fuller := _lay_out(task, [*picks, part])).tokens <= task.budget:
+        if part is not None and (fuller := lay_out(task, [*picks, part])).tokens <= task.budget:
             picks, layout = [*picks, part], fuller
     return layout
 
 
-def _part_of_piece(task: _Fitting, candidates: CandidateSet, number: int, key: ChunkKey) -> Pick | None:
+def _part_of_piece(task: Fitting, candidates: CandidateSet, number: int, key: ChunkKey) -> Pick | None:
     """Return what a piece shows of one chunk alone, without white space at its ends; None where that is another's."""
     piece = candidates.pieces[number]
     run = task.runs[piece.run]
@@ -242,60 +195,10 @@ def _part_of_piece(task: _Fitting, candidates: CandidateSet, number: int, key: C
     return Pick(piece.run, at, at, low, high, float(candidates.gains[number]), score)
 
 
-# ---- laying out: spans, ordered, rendered and counted
-
-
-def _lay_out_chosen(task: _Fitting, candidates: CandidateSet, chosen: Sequence[int]) -> Layout:
-    return _lay_out(task, join_picks(candidates, chosen))
-
-
-def _lay_out(task: _Fitting, picks: Sequence[Pick]) -> Layout:
-    # white space is worth something between two passages, and nothing by itself
-    written = [span for span in map(partial(_span, task), picks) if not span.text.isspace()]
-    spans = once_only(best_first(written), task.call.counter)
-    # a span that was cut in two counts twice
-    return _order_spans(task, spans[: task.call.config.max_spans])
-
-
-def _span(task: _Fitting, pick: Pick) -> Span:
-    span = task.spans.get(pick)
-    if span is None:
-        run = task.runs[pick.run]
-        span = task.scorer.score(span_of(pick, run, task.call.counter))
-        if task.call.config.selection_unit != "span":
-            span = with_lead(span, pick, run, task.prefixes.setdefault(pick.run, Prefixes(run.text)))
-        task.spans[pick] = span
-    return span
-
-
-def _order_spans(task: _Fitting, spans: Sequence[Span]) -> Layout:
-    free, note = order_spans(spans, task.call.config, task.call.question)
-    ordered = [*task.pinned.spans, *free]
-    rendered = render(ordered, task.call.style)
-    return Layout(ordered, rendered, tokens_of_text(rendered, task.call.counter), note)
-
-
-def _show_parents(task: _Fitting, layout: Layout) -> Layout:
-    """Show parents in place of spans that cover enough of them, as far as they fit."""
-    if task.call.config.return_parents == "never":
-        return layout
-    limit = task.call.config.max_parent_chars
-    known = {name: parent for name, parent in task.scorer.parents.items() if len(parent.text) <= limit}
-    touched = task.pinned.exclusions.touch_parents([*known.values()])
-    parents = {name: parent for (name, parent), shown in zip(known.items(), touched, strict=True) if not shown}
-    counts = {name: task.call.counter.count(parent.text) for name, parent in parents.items()}
-    spans = best_first([span for span in layout.spans if not span.pinned])
-    kept, swaps = swap_in(spans, parents, counts, task.budget - layout.tokens, task.call.config)
-    if not swaps:
-        return layout
-    swapped = _order_spans(task, best_first([task.scorer.score(span) for span in kept]))
-    return replace(swapped, swaps=swaps) if swapped.tokens <= task.budget else layout
-
-
 # ---- trimming, where not even the best candidate fits
 
 
-def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
+def _trim_best(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
     """Cut the best candidate around its best sentence; choose among the others where not even a word of it fits."""
     call, cap = task.call, token_cap(task.call.config)
     name, limit = f"token_budget={task.budget}", task.budget
@@ -313,10 +216,10 @@ def _trim_best(task: _Fitting, candidates: CandidateSet, allowance: int) -> Fitt
             call.log.warn(f"{name} leaves no room for any of the passage of {doc_id!r}: others are shown")
             return others
     call.log.warn(f"{name} leaves no room for any of the best passage: the context holds no hit")
-    return Fitted(_lay_out(task, []), frozenset(), candidates)
+    return Fitted(lay_out(task, []), frozenset(), candidates)
 
 
-def _fit_trimmed(task: _Fitting, candidates: CandidateSet, number: int, pick: Pick, name: str) -> Fitted:
+def _fit_trimmed(task: Fitting, candidates: CandidateSet, number: int, pick: Pick, name: str) -> Fitted:
     """Lay out what a candidate was cut to, and say so; all of it may fit, where its price was too high."""
     piece = candidates.pieces[number]
     whole: frozenset[ChunkKey] = frozenset()
@@ -325,10 +228,10 @@ def _fit_trimmed(task: _Fitting, candidates: CandidateSet, number: int, pick: Pi
         whole = frozenset(key for key, some in pieces.items() if set(some) <= {number})
     else:
         task.call.log.warn(f"the best passage, of {task.runs[piece.run].doc_id!r}, was cut to fit {name}")
-    return Fitted(_lay_out(task, [pick]), whole, candidates)
+    return Fitted(lay_out(task, [pick]), whole, candidates)
 
 
-def _trimmed(task: _Fitting, candidates: CandidateSet, number: int, limit: int) -> Pick | None:
+def _trimmed(task: Fitting, candidates: CandidateSet, number: int, limit: int) -> Pick | None:
     """Return as much of a candidate as fits, around its best sentence; None where nothing of it does."""
     piece = candidates.pieces[number]
     run = task.runs[piece.run]
@@ -344,14 +247,14 @@ def _trimmed(task: _Fitting, candidates: CandidateSet, number: int, limit: int) 
 
     def fits(start: int, end: int) -> bool:
         part = pick(start, end)
-        return part is not None and _lay_out(task, [part]).tokens <= limit
+        return part is not None and lay_out(task, [part]).tokens <= limit
 
     ranges = None if candidates.unit_of is None else line_ranges(text)
     part = trim(text, fits, task.call.question, within=_seed_range(task, piece), ranges=ranges)
     return None if part is None else pick(*part)
 
 
-def _seed_range(task: _Fitting, piece: Piece | Unit) -> tuple[int, int]:
+def _seed_range(task: Fitting, piece: Piece | Unit) -> tuple[int, int]:
     """Where in a candidate's text its best seed stands: a whole window is trimmed around that."""
     number, first, last, low, high = piece[:5]
     run, relevance = task.runs[number], task.scorer.relevance

@@ -10,7 +10,7 @@ from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
 from retrivex.errors import ConfigError, RetrivexError
 from retrivex.expansion.seeds import SeedHits
-from retrivex.merging.units import UnitCutter
+from retrivex.merging.cutter import UnitCutter
 from retrivex.model.chunk import Embedding, Scope, allowed_scopes
 from retrivex.model.options import closest_name
 from retrivex.rendering.render import Style

@@ -15,7 +15,7 @@ from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
 from retrivex.scoring.weighted import span_factors
-from retrivex.selection.candidates import Pick
+from retrivex.selection.picks import Pick
 from retrivex.text.leads import Prefixes
 from retrivex.tokens.cache import TokenCache
 

@@ -13,8 +13,10 @@ from retrivex.config import RetrievalConfig, ScorerName
 from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
+from retrivex.merging.cutter import Fineness, UnitCutter
 from retrivex.merging.offsets import OffsetIndex
-from retrivex.merging.units import EdgeRules, Fineness, Unit, UnitCutter, Units
+from retrivex.merging.torn import EdgeRules
+from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.rerank.protocol import ScoredSentence

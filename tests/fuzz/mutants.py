@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.composer import answer, expand, pinned, select
-from retrivex.composer import budget_fit as writing
+from retrivex.composer import layout
 from retrivex.composer import explain as reporting
 from retrivex.composer import order as span_order
 from retrivex.composer import spans as assembly
 from retrivex.expansion import seeds as seeding
 from retrivex.expansion import windows as expansion
-from retrivex.merging import exclusions, parents, units
+from retrivex.merging import cutter, exclusions, parents, units
 from retrivex.model import run as stitching
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
@@ -257,32 +257,32 @@ def _places_and_long_texts(original: Any) -> Any:
 
 
 MUTANTS = (
-    Mutant("separators not counted in the budget", writing, "tokens_of_text", _uncounted_separators),
+    Mutant("separators not counted in the budget", layout, "tokens_of_text", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
     Mutant("refused neighbour stepped over", expansion._Walker, "walk", _step_over),
     Mutant("overlap shown twice", stitching._Stitcher, "_append", _doubled_overlap),
-    Mutant("overlap of two spans shown twice", writing, "once_only", _overlaps_again),
+    Mutant("overlap of two spans shown twice", layout, "once_only", _overlaps_again),
     Mutant("gap closed without a mark", stitching._Stitcher, "_join", _no_mark),
     Mutant("scope leaked by a store", fetching, "allowed_scopes", _all_scopes),
     Mutant("dropped hit not listed", reporting.Explainer, "dropped", _hit_lost),
     Mutant("order of equal hits as they came", seeding._Sorter, "usable", _unstable),
-    Mutant("order of equal spans random", writing, "best_first", _random_ties),
+    Mutant("order of equal spans random", layout, "best_first", _random_ties),
     Mutant("trimmed one word too late", trimming, "_longest", _cut_too_late),
     Mutant("citations one character off", answer, "citations_of", _shifted_citations),
     Mutant("excluded passages shown", exclusions.Exclusions, "cuts", _nothing_excluded),
     Mutant("order flips with the number of spans", span_order, "_apply_order", _parity),
     Mutant("one request for each window", fetching, "split_windows", _request_each),
-    Mutant("span one character short", writing, "span_of", _off_by_one_span),
+    Mutant("span one character short", layout, "span_of", _off_by_one_span),
     Mutant("caller's chunk changed", expand, "grow", _embeds),
     Mutant("rest of the budget left unused", select, "choose", _best_alone),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
-    Mutant("unit lost", units.UnitCutter, "cut", _last_lost),
-    Mutant("torn sentence a unit twice", units.UnitCutter, "cut", _torn_twice),
+    Mutant("unit lost", cutter.UnitCutter, "cut", _last_lost),
+    Mutant("torn sentence a unit twice", cutter.UnitCutter, "cut", _torn_twice),
     Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", select, "limits_of", _no_caps),
     Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
-    Mutant("long runs of marks fail", units.UnitCutter, "cut", _long_runs_fail),
+    Mutant("long runs of marks fail", cutter.UnitCutter, "cut", _long_runs_fail),
     Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
     Mutant("parents that nobody asked for are taken in", fetching.StoreAccess, "_parents", _unasked_parents),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from fuzz.mutants import Mutant
 
-from retrivex.merging import stored_cuts, units
+from retrivex.merging import cutter, stored_cuts
 from retrivex.tokens.stored import CandidateCounts, StoredCount
 
 
@@ -64,7 +64,7 @@ def _any_cuts(original: Any) -> Any:
 def _cuts_kept_as_own(original: Any) -> Any:
     """Keep the cuts that a store gives as those that were made here."""
 
-    def believe(self: units.UnitCutter, text: str, packed: bytes | None) -> Any:
+    def believe(self: cutter.UnitCutter, text: str, packed: bytes | None) -> Any:
         made = original(self, text, packed)
         if made is not None:
             self._known.put([text], [made])
@@ -79,5 +79,5 @@ PLANTED = (
     Mutant("signed counts may be impossible", StoredCount, "holds", _any_number),
     Mutant("stored cuts need no checksum", units, "unpack", _cuts_without_checksum),
     Mutant("signed cuts may be impossible", units, "unpack", _any_cuts),
-    Mutant("cuts of one store are another's", units.UnitCutter, "_believe", _cuts_kept_as_own),
+    Mutant("cuts of one store are another's", cutter.UnitCutter, "_believe", _cuts_kept_as_own),
 )

@@ -18,7 +18,9 @@ from support.strategies import bare, count_words, make_chunk, texts, tile, world
 from retrivex import Chunk, ChunkMetadata
 from retrivex.merging import cuts, units
 from retrivex.merging.cuts import UNIT_TOKENS, group_sentences
-from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
+from retrivex.merging.cutter import UnitCutter
+from retrivex.merging.torn import EdgeRules
+from retrivex.merging.units import Unit, Units
 from retrivex.model.run import Run, stitch
 from retrivex.text.structure import structure_of
 from retrivex.tokens.cache import TokenCache

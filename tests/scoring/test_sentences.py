@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from support.properties import try_examples
 from support.strategies import count_words, tile
 
-from retrivex.merging.units import UnitCutter, Units
+from retrivex.merging.cutter import UnitCutter
+from retrivex.merging.units import Units
 from retrivex.model.run import Run, stitch
 from retrivex.rerank import ScoredSentence
 from retrivex.scoring.sentences import sentence_log_odds

@@ -1,0 +1,156 @@
+"""Runs -> units: each chunk is cut by itself, with a cache of where; what is one part of a text is joined again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrivex.merging.borders import JoinedUnits
+from retrivex.merging.cuts import UNIT_TOKENS, ChunkCuts, Cuts
+from retrivex.merging.offsets import OffsetIndex
+from retrivex.merging.stored_cuts import unpack
+from retrivex.merging.torn import EdgeRules
+from retrivex.merging.units import Units
+from retrivex.model.run import Run
+from retrivex.text.cache import TextCache
+from retrivex.text.structure import (
+    begins_block,
+    fence_at_start,
+    structure_of,
+)
+from retrivex.tokens.stored import TextCounts
+
+Integers = NDArray[np.int64]
+
+
+_MAX_CHARS = 32_000_000  # characters of chunk text whose cuts are remembered
+_PER_TEXT = 200  # that a text counts beside its own, as short texts take memory too
+
+
+def _size(text: str) -> int:
+    return len(text) + _PER_TEXT
+
+
+class Fineness(NamedTuple):
+    """Which of c chunks are cut into units; each of the others is valued as a whole.
+
+    Parameters
+    ----------
+    cut : shape (c,)
+    tokens : shape (c,), of each, estimated; of those that are not cut
+    """
+
+    cut: NDArray[np.bool_]
+    tokens: Integers
+
+    @classmethod
+    def full(cls, axis: OffsetIndex) -> Fineness:
+        """Cut all."""
+        count = len(axis.chunks)
+        return cls(np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64))
+
+
+class UnitCutter:
+    """Cuts runs into units, with a cache of the cuts of texts; safe for several threads.
+
+    Parameters
+    ----------
+    cache : counts tokens
+    size : tokens of a group of sentences, about
+    """
+
+    def __init__(self, cache: TextCounts, size: int = UNIT_TOKENS) -> None:
+        self.cache = cache
+        self.size = size
+        self._own = cache
+        self._known = TextCache[str, ChunkCuts](_MAX_CHARS, _size)
+        self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
+        self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
+
+    def counting_by(self, cache: TextCounts) -> UnitCutter:
+        """Return a cutter with the same cache of cuts that counts by `cache`, of the same tokenizer."""
+        made = copy(self)
+        made.cache = cache
+        return made
+
+    def cuts(self, text: str) -> Cuts:
+        """Return where a chunk's text may be cut."""
+        return self._look_up([text])[0].cuts
+
+    def _look_up(self, texts: Sequence[str]) -> list[ChunkCuts]:
+        stored = self.cache.stored_cuts
+        if not stored or self.size != UNIT_TOKENS:
+            return self._known.find(texts, self._read_all)
+        found = [self._known.get(text) or self._believe(text, stored.get(text)) for text in texts]
+        missing = [text for text, one in zip(texts, found, strict=True) if one is None]
+        made = dict(zip(missing, self._known.find(missing, self._read_all), strict=True))
+        return [made[text] if one is None else one for text, one in zip(texts, found, strict=True)]
+
+    def _believe(self, text: str, packed: bytes | None) -> ChunkCuts | None:
+        """Return what a store keeps of a text, if it holds: apart from what was cut here, as it is another's word."""
+        if packed is None:
+            return None
+        known = self._stored.get(text)
+        if known is not None and known[0] == packed:
+            return known[1]
+        cuts = unpack(packed, text, self.cache.tokenizer.name)
+        if cuts is not None:
+            self._stored.put([text], [(packed, cuts)])
+        return cuts
+
+    def _read_all(self, texts: Sequence[str]) -> list[ChunkCuts]:
+        return self._read([("", text) for text in texts])
+
+    def _read(self, keys: Sequence[tuple[str, str]]) -> list[ChunkCuts]:
+        counts = self._own.count_many([text for _, text in keys])  # what is kept is nobody else's word
+        return [
+            ChunkCuts.read(text, fence, count, self.size) for (fence, text), count in zip(keys, counts, strict=True)
+        ]
+
+    def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
+        """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
+
+        A sentence, row or fence that the end of a chunk cuts through is repaired: its parts become one unit, and so do
+        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, and `hidden` unless it has
+        text of a hit.
+
+        Parameters
+        ----------
+        runs : of candidates
+        rules : what is known of their edges
+        """
+        axis = OffsetIndex(runs)
+        return self.cut(axis, rules, Fineness.full(axis))
+
+    def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
+        """Return the units of some chunks, as `units` does, and each of the others as one, which is hidden."""
+        fine = fineness.cut.tolist()
+        found = iter(self._look_up([text for text, cut in zip(axis.texts, fine, strict=True) if cut]))
+        known = [
+            next(found) if cut else ChunkCuts.whole(text, tokens)
+            for text, cut, tokens in zip(axis.texts, fine, fineness.tokens.tolist(), strict=True)
+        ]
+        # single letters are found in a tenth of the time of strings
+        if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
+            known = self._in_order(axis, known, fine)
+        return JoinedUnits(axis, known, fineness.cut, self.size).units(rules)
+
+    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Sequence[bool]) -> list[ChunkCuts]:
+        """Read the chunks again that begin inside a fence."""
+        made: list[ChunkCuts] = []
+        goes_on = [False, *axis.goes_on.tolist()]
+        for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
+            if not fine[at]:
+                made.append(one)
+                continue
+            if goes_on[at] and fine[at - 1]:
+                fence = made[-1].fence
+            else:
+                lead = axis.chunks[at].metadata.prefix
+                fence = structure_of(lead).fence if lead and begins_block(lead, 0) else fence_at_start(text)
+            made.append(self._in_fences.find([(fence, text)], self._read)[0] if fence else one)
+        return made
