@@ -17,6 +17,7 @@ from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Step
 from retrivex.model.hit import DroppedHit
 from retrivex.model.span import Span
+from retrivex.scoring.second_hops import names_document
 
 MAX_DOCUMENTS = 12
 """Documents that are drawn."""
@@ -94,7 +95,12 @@ def _named_documents(composition: Composition) -> list[Text]:
     """Say which documents the best passages of others name, and in which passage of the context."""
     lines = []
     for doc_id, others in composition.trace.document.get("named", {}).items():
-        numbers = [f"[{at}]" for at, span in enumerate(composition.spans, start=1) if span.doc_id in others]
+        chunks = [chunk for span in composition.spans if span.doc_id == doc_id for chunk in span.chunks]
+        numbers = [
+            f"[{at}]"
+            for at, span in enumerate(composition.spans, start=1)
+            if span.doc_id in others and names_document(span.text, doc_id, chunks)
+        ]
         where = ", ".join(numbers) or ", ".join(map(one_line, others))
         lines.append(Text(f"{one_line(doc_id)}: named in {where}"))
     return lines

@@ -6,9 +6,10 @@ from functools import partial
 
 from retrivex.composer.budget_fit import Fitted
 from retrivex.composer.call import Call
-from retrivex.composer.explain import Explainer, expected_recall, explain_documents, unit_notes
+from retrivex.composer.explain import Explainer
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composer.sources import citations_of, coverage_of
+from retrivex.composer.unit_notes import expected_recall, explain_documents, unit_notes
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Trace
 from retrivex.errors import shortened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,7 +92,7 @@ def _fit_choice(task: Fitting, candidates: CandidateSet, kept: Selected, allowan
 def _show_all_hits(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
     """Show every word of all hits, and fill up, with full effort; None where they do not fit together.
 
-    Where there is no room to complete what the ends of hits cut, they are shown as they were found, and nothing else.
+    Where there is no room to complete what the ends of hits cut, they are shown as they were found.
     """
     call, hits = task.call, list(task.scorer.relevance)
     if call.config.effort != "full":
@@ -100,14 +100,20 @@ def _show_all_hits(task: Fitting, candidates: CandidateSet, allowance: int) -> F
     texts = [seed.chunk.text for seed in task.scored.expanded.seeds]
     if sum(call.candidate_counts.count_many(texts)) > OVERLAPPING * allowance:
         return None
-    kept = keep_all(call, candidates, task.runs, hits, allowance)
-    if kept is not None and kept.order:
-        fitted = _give_up_excess(task, candidates, select(call, candidates, kept, task.demand, allowance))
-        if fitted is not None:
-            return fitted
+    if (fitted := _show_all(task, candidates, hits)) is not None:
+        return fitted
     bare = make_candidates(call, task.pinned, replace(task.scored, scores=replace(task.scored.scores, units=None)))
-    kept = keep_all(call, bare, task.runs, hits, allowance)
-    return None if kept is None or not kept.order else _give_up_excess(task, bare, replace(kept, stopped=True))
+    return _show_all(task, bare, hits)
+
+
+def _show_all(task: Fitting, candidates: CandidateSet, hits: Sequence[ChunkKey]) -> Fitted | None:
+    """Show all of some hits, and fill up; None where their text is too long, whatever it was priced at."""
+    kept, log = keep_all(task.call, candidates, task.runs, hits), task.call.log
+    fitted = None if kept is None or not kept.order else _give_up_excess(task, candidates, kept)
+    if fitted is not None:
+        log.selection = {"stopped": False, "left_out": 0.0}
+        log.mark("select", len(candidates.problem), len(fitted.layout.spans))
+    return fitted
 
 
 def _give_up_excess(task: Fitting, candidates: CandidateSet, selected: Selected) -> Fitted | None:

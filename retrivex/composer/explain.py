@@ -8,20 +8,17 @@ from functools import cached_property
 
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composer.select import token_cap
-from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
+from retrivex.composition.trace import ChunkNote, ChunkRole
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason
-from retrivex.model.run import Run, Segment
+from retrivex.model.run import Run
 from retrivex.model.span import Span
-from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
-
-MAX_QUOTED = 80
-"""Characters of a unit that its note quotes."""
+from retrivex.text.sentences import sentence_ranges
 
 
 @dataclass
@@ -118,13 +115,19 @@ class Explainer:
         return tuple(gone)
 
     def _share_shown(self, key: ChunkKey) -> float:
-        """Share of a shown chunk's letters and digits that the context holds; 1 where its place is not known."""
+        """Share of a shown chunk's letters and digits that the context holds."""
         chunk = self.found[key]
         start = chunk.metadata.char_start
-        if start is None or chunk.metadata.char_end != start + len(chunk.text):
-            return 1.0
-        hidden = sum(map(str.isalnum, "".join(self._list_unshown_parts(key))))
-        return 1.0 - hidden / max(1, sum(map(str.isalnum, chunk.text)))
+        unshown = self._list_unshown_parts(key)
+        if start is None or chunk.metadata.char_end != start + len(chunk.text):  # its place is not known
+            texts = self._spans.get(key[0], ())
+            if any(chunk.text.strip() in text for text in texts):
+                return 1.0
+            unshown = [part for part in _sentences(chunk.text) if not any(part in text for text in texts)]
+            pieces = [piece for span in self.spans if span.doc_id == key[0] for piece in span.segments]
+            own = sum(piece.end - piece.start for piece in pieces if piece.chunk_id == key[1])
+            return max(1.0 - _readable(unshown) / max(1, _readable([chunk.text])), min(1.0, own / len(chunk.text)))
+        return 1.0 - _readable(unshown) / max(1, _readable([chunk.text]))
 
     def _find_pieces(self, wanted: Collection[ChunkKey]) -> Mapping[ChunkKey, Sequence[int]]:
         """Numbers of the candidates that each of the wanted chunks is part of."""
@@ -157,7 +160,7 @@ class Explainer:
         if not "".join(self._list_unshown_parts(key)).strip():
             return "no_value", "nothing of it is left to read"
         if not own:
-            return "budget", "part of a longer chunk that is not shown"
+            return "budget", "others, which are worth more at a first glance, hold several times the budget"
         left_out = self._list_left_out(key, own)
         if not left_out:
             return "no_value", "what can be shown of it stands in passages of its document"
@@ -232,68 +235,10 @@ def _list_unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
     return [text[low:high] for low, high in remaining(0, len(text), merge_ranges(covered))]
 
 
-def _is_shown(begin: Segment, text: str, spans: Sequence[Span]) -> bool:
-    """Whether spans of its document show a unit: its first character, or its text where there are no offsets."""
-    if begin.char_start is None:
-        return bool(text) and any(text in span.text for span in spans)
-    return any(
-        segment.char_start is not None
-        and segment.char_start <= begin.char_start < segment.char_start + segment.end - segment.start
-        for span in spans
-        for segment in span.segments
-    )
+def _sentences(text: str) -> list[str]:
+    return [text[low:high].strip() for low, high in sentence_ranges(text)]
 
 
-def expected_recall(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> float | None:
-    """Return the share of the evidence that spans are expected to show; None with the weighted scorer."""
-    if scores.table is None or scores.expected is None or scores.confidence is None:
-        return None
-    shown: dict[str, list[Span]] = {}
-    for span in spans:
-        shown.setdefault(span.doc_id, []).append(span)
-    total = 0.0
-    for unit, expected in zip(scores.table.units, scores.expected.tolist(), strict=True):
-        run = runs[unit.run]
-        if run.doc_id in shown:
-            begin = run.segments(unit.first, unit.last, unit.start, unit.end)[0]
-            if _is_shown(begin, run.text[unit.start : unit.end].strip(), shown[run.doc_id]):
-                total += expected
-    return scores.confidence * min(total, 1.0)
-
-
-def explain_documents(scores: Scores, question: str) -> dict[str, object]:
-    """Return which document the question names, and which ones passages of others name."""
-    made = {} if scores.match is None else scores.match.explain(question)
-    if scores.named:
-        made["named"] = {doc_id: list(others) for doc_id, others in scores.named.items()}
-    return made
-
-
-def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tuple[UnitNote, ...]:
-    """Why each unit got its value, best first."""
-    if scores.table is None:
-        return ()
-    shown: dict[str, list[Span]] = {}
-    for span in spans:
-        shown.setdefault(span.doc_id, []).append(span)
-    notes = []
-    for number, unit in enumerate(scores.table.units):
-        run = runs[unit.run]
-        segments = run.segments(unit.first, unit.last, unit.start, unit.end)
-        text = run.text[unit.start : unit.end].strip()
-        notes.append(
-            UnitNote(
-                doc_id=run.doc_id,
-                chunk_ids=tuple(chunk.metadata.chunk_id for chunk in run.chunks[unit.first : unit.last + 1]),
-                char_start=segments[0].char_start,
-                length=unit.end - unit.start,
-                beginning=text[:MAX_QUOTED],
-                probability=scores.probabilities[number],
-                value=scores.values[number],
-                selected=_is_shown(segments[0], text, shown.get(run.doc_id, ())),
-                reasons=scores.reasons(number),
-                hedged=scores.hedged is not None and bool(scores.hedged[number]),
-                expected=None if scores.expected is None else float(scores.expected[number]),
-            )
-        )
-    return tuple(sorted(notes, key=lambda note: -note.probability))
+def _readable(texts: Sequence[str]) -> int:
+    """How many letters and digits some texts have."""
+    return sum(map(str.isalnum, "".join(texts)))

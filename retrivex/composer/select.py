@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -81,8 +82,8 @@ def keep_top(
     call: Call, candidates: CandidateSet, runs: Sequence[Run], top: Sequence[ChunkKey], allowance: int
 ) -> Selected:
     """Choose the pieces of the best hits that are to be shown whole, best first as far as they fit."""
-    every = keep_all(call, candidates, runs, top, allowance)
-    if every is not None:
+    every = keep_all(call, candidates, runs, top)
+    if every is not None and fits(candidates.problem, every.order, limits_of(call, allowance)):
         return every
     limits = limits_of(call, allowance)
     pieces = pieces_of(candidates, runs, top)
@@ -96,13 +97,11 @@ def keep_top(
     return Selected(kept, len(kept), frozenset(whole))
 
 
-def keep_all(
-    call: Call, candidates: CandidateSet, runs: Sequence[Run], keys: Sequence[ChunkKey], allowance: int
-) -> Selected | None:
-    """Choose all pieces of some hits; None where they do not fit together."""
+def keep_all(call: Call, candidates: CandidateSet, runs: Sequence[Run], keys: Sequence[ChunkKey]) -> Selected | None:
+    """Choose all pieces of some hits, however long; None where they are too many for another limit."""
     pieces = pieces_of(candidates, runs, keys) if keys else {}
     every = tuple(sorted({piece for some in pieces.values() for piece in some}))
-    if not fits(candidates.problem, every, limits_of(call, allowance)):
+    if not fits(candidates.problem, every, limits_of(call, sys.maxsize)):
         return None
     return Selected(every, len(every), frozenset(keys))
 

@@ -94,7 +94,7 @@ def match_names(question: str, chunks: Sequence[Chunk], indexer: TermIndexer) ->
     numbers = {doc_id: number for number, doc_id in enumerate(names)}
     named = np.zeros((len(terms), len(names)), dtype=np.bool_)
     if len(names) > 1 and terms:
-        pool, starts = indexer.stretches([_split("\n".join(some)) for some in names.values()])
+        pool, starts = indexer.stretches([split_camel("\n".join(some)) for some in names.values()])
         found, places = find_terms(terms, pool)
         named[found, starts.searchsorted(places, side="right") - 1] = True
     return DocumentMatch(numbers, terms, named, np.zeros_like(named))
@@ -118,7 +118,7 @@ def names_of(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _split(name: str) -> str:
+def split_camel(name: str) -> str:
     """Part words that are written together, as in `ExpensesHandbook`."""
     return _CAMEL.sub(" ", name)
 

@@ -7,15 +7,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.units import Units
-from retrivex.scoring.document_match import names_of
+from retrivex.model.chunk import Chunk
+from retrivex.scoring.document_match import names_of, split_camel
 from retrivex.text.terms import split_words
 from retrivex.text.words import read_text
 
@@ -87,6 +89,12 @@ def lift_named(p: Floats, units: Units, question: str) -> Lifted:
     return Lifted(lifted, named)
 
 
+def names_document(text: str, doc_id: str, chunks: Sequence[Chunk]) -> bool:
+    """Whether a text names a document, of which some chunks are given."""
+    said = _as_words(text)
+    return any(name in said for name in map(_as_name, [doc_id, *names_of(chunks).get(doc_id, [])]) if name)
+
+
 @lru_cache(maxsize=16_384)
 def _as_words(text: str) -> str:
     """Return the words of a text between blanks, so that whole names can be looked for."""
@@ -96,5 +104,5 @@ def _as_words(text: str) -> str:
 @lru_cache(maxsize=16_384)
 def _as_name(text: str) -> str:
     """Return a name as words; empty where it is too short to say anything."""
-    words = _as_words(_ASIDE.sub(" ", text.rpartition("/")[2]))
+    words = _as_words(split_camel(_ASIDE.sub(" ", unquote(text).rpartition("/")[2])))
     return words if sum(map(str.isalnum, words)) >= MIN_LETTERS else ""
