@@ -20,5 +20,5 @@ question = "How long do bees live, and what harms them?"
 fused = composer.compose([how_long, what_harms], chunk_store, query=question)
 print("Fused by rank:", fused.text, sep="\n")
 
-shared = composer.compose([how_long, what_harms], chunk_store, query=question, fusion="quota", quotas=(1, 2))
+shared = composer.compose([how_long, what_harms], chunk_store, query=question, quotas=(1, 2))
 print("\nA third for the first, two thirds for the second:", shared.text, sep="\n")

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
     InstanceOf,
     PlainSerializer,
-    TypeAdapter,
-    ValidationError,
     model_validator,
 )
 
 from retrivex.errors import ConfigError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk
 from retrivex.model.options import Options, suggest
+from retrivex.model.retired import read_retired
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.text.files import read_small_file
@@ -61,6 +61,15 @@ def _as_items(value: Any) -> Any:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
+def _check_sides(window: int | tuple[int, int]) -> int | tuple[int, int]:
+    sides = window if isinstance(window, tuple) else (window,)
+    if not 0 <= min(sides) <= max(sides) <= MAX_WINDOW:
+        raise RetrivexError(
+            f"window is {window}: it must be from 0 to {MAX_WINDOW:,} chunks, or a pair (before, after) of such numbers"
+        )
+    return window
+
+
 COMMON_OPTIONS = (
     "token_budget",
     "window",
@@ -76,13 +85,7 @@ COMMON_OPTIONS = (
 """The options that are changed most often; help and documentation show them first."""
 
 WIDTHS = ("window", "before", "after")
-"""Options that set the size of the windows: with one of them, `pool_factor` gets no default."""
-
-GONE = {
-    "selection": "what is worth most per token is chosen first",
-    "reserve_gap_markers": "gap markers are counted where they are written",
-}
-"""Options of earlier versions that are accepted with a warning, and what holds instead."""
+"""Options, two of them retired, that set the size of the windows: with one of them, `pool_factor` gets no default."""
 
 _POOL_FACTOR = 8.0  # of the token budget; measured by benchmarks/evidence/__main__.py
 
@@ -106,52 +109,28 @@ class HitOptions(_Options):
         description="Range of the hit scores: unbounded (BM25, fused scores, logits), cosine (-1 to 1; as a distance "
         "0 to 2) or unit (0 to 1). A hit outside the declared range is dropped and listed.",
     )
-    fusion: Literal["rrf", "quota"] = Field(
-        default="rrf",
-        description="How several hit lists are combined: rrf is reciprocal rank fusion, quota gives each list a share "
-        "of the token budget.",
-    )
-    rrf_k: int = Field(
-        default=60,
-        ge=0,
-        description="Constant of reciprocal rank fusion: a hit at rank r adds 1 / (rrf_k + r). 60 is the published "
-        "value.",
-    )
-    quotas: Annotated[tuple[float, ...], BeforeValidator(_as_items)] | None = Field(
+    quotas: Literal["equal"] | tuple[float, ...] | None = Field(
         default=None,
-        description="Share of the token budget for each hit list, in list order, with fusion='quota'. None gives equal "
-        "shares.",
+        description="Share of the token budget for each hit list, in list order, or equal. None combines several "
+        "lists by reciprocal rank fusion.",
     )
 
 
 class ExpansionOptions(_Options):
     """Options of the expansion: how many neighbouring chunks are fetched around each hit."""
 
-    window: int = Field(
+    window: Annotated[int | tuple[int, int], AfterValidator(_check_sides)] = Field(
         default=2,
-        ge=0,
-        le=MAX_WINDOW,
-        description="Neighbours fetched on each side of a hit (L), in chunks. 0 switches expansion off.",
-    )
-    before: int | None = Field(
-        default=None,
-        ge=0,
-        le=MAX_WINDOW,
-        description="Neighbours fetched before a hit, in chunks, instead of window.",
-    )
-    after: int | None = Field(
-        default=None,
-        ge=0,
-        le=MAX_WINDOW,
-        description="Neighbours fetched after a hit, in chunks, instead of window.",
+        description="Neighbours fetched on each side of a hit (L), in chunks, or a pair (before, after). 0 switches "
+        "expansion off.",
     )
     pool_factor: float | None = Field(
         default=None,
         gt=0,
         le=1000,
         description="Size of the candidate pool of the calibrated scorer, as a multiple of the token budget: windows "
-        "widen by up to 40 chunks on each side until it is reached. 8 if window, before, after and pool_factor are "
-        "all left unset; None keeps the windows as they are set.",
+        "widen by up to 40 chunks on each side until it is reached. 8 if window and pool_factor are both left unset; "
+        "None keeps the windows as they are set.",
     )
     expand_top: int | None = Field(
         default=None, ge=0, description="Expand only the best n hits. None expands all of them."
@@ -184,63 +163,48 @@ class GuardOptions(_Options):
         default=True,
         description="Stop at a chunk under another heading path, unless its continuity with its neighbour is high.",
     )
-    heading_level: int | None = Field(
-        default=None, ge=1, description="Compare only the first n levels of the heading paths. None compares all."
-    )
     min_continuity: float = Field(
         default=0.5,
         ge=-1,
         le=1,
         description="Least cosine similarity of the embeddings of two neighbours at which a window may cross a "
-        "heading.",
-    )
-    min_lexical_continuity: float = Field(
-        default=0.35,
-        ge=0,
-        le=1,
-        description="The same for chunks without embeddings: least share of common words.",
+        "heading; without embeddings, 0.7 of it is the least share of common words.",
     )
     stop_on_page_change: bool = Field(default=False, description="Stop at a chunk on another page.")
-    continuity_floor: float | None = Field(
-        default=None,
-        ge=-1,
-        le=1,
-        description="Stop at any neighbour whose cosine similarity falls below this value. None never stops for it.",
-    )
-    lexical_continuity_floor: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="The same for chunks without embeddings: least share of common words.",
-    )
 
 
 class MergingOptions(_Options):
     """Options of the merging: how chunks are joined to runs, and when a run becomes its parent."""
 
-    joiner: str | None = Field(
-        default=None,
-        description="Text that closes a gap where the splitter dropped white space between two chunks. None chooses "
-        "a space, a line break before a heading, table row or list item, or an empty line for a wider gap.",
-    )
     max_gap_chars: int = Field(
         default=4,
         ge=0,
         description="Widest gap between two chunks that is closed, in characters; a wider gap ends the span. A gap of "
         "3 or more characters is closed with a warning: it may have contained a word.",
     )
-    return_parents: Literal["never", "auto"] = Field(
+    return_parents: Literal["never", "auto"] | Annotated[float, Field(gt=0, le=1)] = Field(
         default="never",
-        description="auto replaces a span with its parent where most of the parent is covered and the budget allows.",
-    )
-    parent_coverage: float = Field(
-        default=0.5,
-        gt=0,
-        le=1,
-        description="Least share of a parent's characters that must be covered before it replaces a span.",
+        description="auto replaces a span with its parent where half of the parent is covered and the budget allows; "
+        "a number is the share of its characters that must be covered.",
     )
     max_parent_chars: int = Field(
         default=2000, ge=0, description="Longest parent that may replace a span, in characters."
+    )
+
+
+class FormulaWeights(_Options):
+    """Weights of the weighted formula, w0 to w3, and its decay; see `retrivex.scoring.weighted`."""
+
+    _example: ClassVar[str] = "similarity=1.0"
+
+    similarity: float = Field(default=1.0, ge=0, description="Weight of the best hit's similarity (w0).")
+    adjacency: float = Field(default=0.6, ge=0, description="Weight of the distance to the hits (w1).")
+    continuity: float = Field(default=0.2, ge=0, description="Weight of the similarity of neighbouring chunks (w2).")
+    parent: float = Field(default=0.1, ge=0, description="Weight of covering a whole parent (w3).")
+    decay: float = Field(
+        default=0.7,
+        ge=0,
+        description="Decay of a neighbour's value per chunk of distance from its hit (beta). 0 ignores the distance.",
     )
 
 
@@ -270,22 +234,11 @@ class ScoringOptions(_Options):
         "words occur in the candidates: the nearest hit then counts at least this share of the best unit, further hits "
         "down to 0.6 of it. 0 switches it off.",
     )
-    similarity_weight: float = Field(
-        default=1.0, ge=0, description="Weight of the best hit's similarity in the weighted formula (w0)."
-    )
-    adjacency_weight: float = Field(
-        default=0.6, ge=0, description="Weight of the distance to the hits in the weighted formula (w1)."
-    )
-    continuity_weight: float = Field(
-        default=0.2, ge=0, description="Weight of the similarity of neighbouring chunks in the weighted formula (w2)."
-    )
-    parent_weight: float = Field(
-        default=0.1, ge=0, description="Weight of covering a whole parent in the weighted formula (w3)."
-    )
-    distance_decay_beta: float = Field(
-        default=0.7,
-        ge=0,
-        description="Decay of a neighbour's value per chunk of distance from its hit (beta). 0 ignores the distance.",
+    weights: FormulaWeights = Field(
+        default=FormulaWeights(),
+        description="Weights of the weighted formula by name: similarity (w0), adjacency (w1), continuity (w2), parent "
+        "(w3), and decay, of a neighbour's value per chunk of distance from its hit (beta). Left out, one is as "
+        "published.",
     )
 
 
@@ -361,11 +314,9 @@ class OrderOptions(_Options):
         description="Order of the spans. edge_balanced puts the best at both ends of the context, where models read "
         "best.",
     )
-    start_count: int | None = Field(
-        default=None, ge=0, description="edge_balanced: number of the best spans that come first. Needs end_count."
-    )
-    end_count: int | None = Field(
-        default=None, ge=0, description="edge_balanced: number of the next best spans that come last."
+    edge_counts: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
+        default=None,
+        description="edge_balanced: number of the best spans that come first, and of the next best that come last.",
     )
     position_profile: Annotated[
         InstanceOf[PositionProfile], BeforeValidator(profile_of), PlainSerializer(PositionProfile.to_dict)
@@ -377,11 +328,9 @@ class OrderOptions(_Options):
     chronological_order: TimeOrder = Field(
         default="asc", description="chronological: asc puts the oldest first, desc the newest."
     )
-    high_relevance: float = Field(
-        default=0.7, description="relevance_groups: least score of the group of high relevance."
-    )
-    medium_relevance: float = Field(
-        default=0.4, description="relevance_groups: least score of the group of medium relevance."
+    relevance_levels: tuple[float, float] = Field(
+        default=(0.7, 0.4),
+        description="relevance_groups: least scores of the groups of high and of medium relevance.",
     )
     group_by: str | Callable[[Any], Any] = Field(
         default="doc_id",
@@ -390,9 +339,6 @@ class OrderOptions(_Options):
     )
     order_key: Callable[[Any], Any] | None = Field(
         default=None, description="custom: callable that returns the sort key of a span; the smallest comes first."
-    )
-    order_seed: int = Field(
-        default=0, description="shuffle: seed of the random order. The same seed gives the same order."
     )
     auto_order: AutoSettings | None = Field(
         default=None,
@@ -488,27 +434,21 @@ class RetrievalConfig(
     def _check_numbers(cls, options: Any) -> Any:
         # pydantic reads True as 1, which is never meant as a number
         given = options.items() if isinstance(options, dict) else ()
-        wrong = [name for name, value in given if isinstance(value, bool) and name in _NUMBERS]
-        if wrong:
-            raise RetrivexError(f"{wrong[0]} is {options[wrong[0]]}: it must be a number; True and False are none")
-        whole = [(name, value) for name, value in given if isinstance(value, int) and name in _NUMBERS]
-        huge = [name for name, value in whole if abs(value) > MAX_NUMBER]
-        if huge:
-            raise RetrivexError(f"{huge[0]} is {quoted(options[huge[0]])}: no number may be beyond {MAX_NUMBER:,}")
+        for name, number in [(name, one) for name, value in given if name in _NUMBERS for one in _numbers_in(value)]:
+            if isinstance(number, bool):
+                raise RetrivexError(f"{name} is {options[name]}: it must be a number; True and False are none")
+            if isinstance(number, int) and abs(number) > MAX_NUMBER:
+                raise RetrivexError(f"{name} is {quoted(options[name])}: no number may be beyond {MAX_NUMBER:,}")
         return options
 
     @model_validator(mode="before")
     @classmethod
     def _read_old_names(cls, options: Any) -> Any:
-        if not isinstance(options, dict) or not {*GONE, "prefer_fewer_spans", "run_cost"} & options.keys():
+        if not isinstance(options, dict):
             return options
-        kept = {name: value for name, value in options.items() if name not in (*GONE, "prefer_fewer_spans")}
-        if not _read_flag(options.get("prefer_fewer_spans", True)):
-            kept["run_cost"] = 0.0
+        kept = read_retired(options)
         if kept.get("run_cost", 0.0) is None:
             del kept["run_cost"]  # what an earlier version wrote for its own default
-        for name in [name for name in GONE if name in options]:
-            warnings.warn(f"{name}: this option is gone, and has no effect: {GONE[name]}", FutureWarning, stacklevel=2)
         return kept
 
     @model_validator(mode="before")
@@ -526,20 +466,18 @@ class RetrievalConfig(
                 f"max_window is {self.max_window}: with grow_until it must be at least the window {self.reach}; "
                 "raise max_window or lower window"
             )
-        if self.quotas is not None and (not self.quotas or min(self.quotas) < 0 or not 0 < sum(self.quotas) < math.inf):
-            raise RetrivexError(f"quotas are {self.quotas}: give one non-negative share per hit list, not all zero")
+        shares = self.quotas if isinstance(self.quotas, tuple) else (1.0,)
+        if not shares or min(shares) < 0 or not 0 < sum(shares) < math.inf:
+            raise RetrivexError(f"quotas are {shares}: give one non-negative share per hit list, not all zero")
         self._check_order()
         return self
 
     def _check_order(self) -> None:
-        if (self.start_count is None) != (self.end_count is None):
+        high, medium = self.relevance_levels
+        if high < medium:
             raise RetrivexError(
-                f"start_count is {self.start_count} and end_count {self.end_count}: give both of them, or neither"
-            )
-        if self.high_relevance < self.medium_relevance:
-            raise RetrivexError(
-                f"high_relevance is {self.high_relevance} and medium_relevance {self.medium_relevance}: "
-                "high_relevance must be at least medium_relevance"
+                f"relevance_levels are {self.relevance_levels}: the level of high relevance, which comes first, must "
+                "be at least that of medium relevance"
             )
         if self.ordering_strategy is OrderingStrategy.CUSTOM and self.order_key is None:
             raise RetrivexError("ordering_strategy is 'custom' without an order_key: give order_key=span -> value")
@@ -547,9 +485,12 @@ class RetrievalConfig(
     @property
     def reach(self) -> tuple[int, int]:
         """Neighbours before and after a seed, in chunks."""
-        before = self.window if self.before is None else self.before
-        after = self.window if self.after is None else self.after
-        return before, after
+        return self.window if isinstance(self.window, tuple) else (self.window, self.window)
+
+    @property
+    def parent_coverage(self) -> float:
+        """Least share of a parent's characters that must be covered before it replaces a span."""
+        return self.return_parents if isinstance(self.return_parents, float) else 0.5
 
     def override(self, **changes: Any) -> Self:
         """Return a checked copy with `changes`; the config itself never changes.
@@ -684,21 +625,16 @@ _STEPS: dict[str, type[_Options]] = {
 }
 
 
-def _read_flag(value: Any) -> bool:
-    """Read the value of `prefer_fewer_spans`, an option until version 0.2.0, as that version read it."""
-    try:
-        return TypeAdapter(bool).validate_python(value)
-    except ValidationError:
-        raise RetrivexError(
-            f"prefer_fewer_spans is {value!r}: it must be true or false; run_cost=0 is its newer name for false"
-        ) from None
-
-
 _NUMBERS = frozenset(
     name
     for name, option in RetrievalConfig.model_fields.items()
-    if option.annotation in (int, float, int | None, float | None)
+    if re.search(r"\b(int|float|FormulaWeights)\b", str(option.annotation))
 )
+
+
+def _numbers_in(value: Any) -> Iterable[Any]:
+    """Return the numbers of an option: itself, or those of a pair, a list or a mapping."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else (value,)
 
 
 def _changed(preset: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from retrivex import RetrievalConfig, RetrivexError
 from retrivex.config import COMMON_OPTIONS, PRESETS
 from retrivex.errors import ConfigError
+from retrivex.model.retired import RETIRED
 
 
 @pytest.mark.parametrize(
@@ -21,12 +22,20 @@ from retrivex.errors import ConfigError
         ({"k": 0}, "k"),
         ({"max_spans": 0}, "max_spans"),
         ({"min_continuity": 2}, "min_continuity"),
-        ({"similarity_weight": -0.1}, "similarity_weight"),
+        ({"weights": {"similarity": -0.1}}, "weights: similarity is -0.1"),
+        ({"weights": {"similarty": 1}}, "weights: similarty: .* did you mean similarity"),
+        ({"weights": {"similarity": True}}, "weights is .*True and False are none"),
+        ({"window": (1, True)}, "window is .*True and False are none"),
+        ({"window": (1, -2)}, r"window is \(1, -2\): it must be from 0 to 10,000"),
+        ({"window": (1, 2, 3)}, "window is"),
+        ({"window": "wide"}, "window is 'wide': it should be a valid integer.*, or it should be a valid tuple"),
+        ({"edge_counts": (1,)}, "edge_counts"),
+        ({"relevance_levels": (0.1, 0.4)}, "relevance_levels are"),
+        ({"return_parents": 0}, "return_parents is 0: it should be 'never' or 'auto', or it should be greater than 0"),
         ({"ordering_strategy": "sideways"}, "ordering_strategy"),
         ({"score_kind": "closeness"}, "score_kind"),
         ({"grow_until": "poem"}, "grow_until"),
         ({"store_timeout_s": 0}, "store_timeout_s"),
-        ({"parent_coverage": 0}, "parent_coverage"),
         ({"min_value": 1.5}, "min_value"),
         ({"budget": 10}, "budget"),
     ],
@@ -73,19 +82,69 @@ def test_the_balanced_preset_is_the_default() -> None:
     assert set(PRESETS) == {"speed", "balanced", "quality", "0.2", "published"}
 
 
+RETIRED_FORMS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"before": 0}, {"window": (0, 2)}),
+    ({"window": 0, "after": 1}, {"window": (0, 1)}),
+    ({"window": (5, 6), "before": 1, "after": 3}, {"window": (1, 3)}),
+    ({"before": None, "after": None, "pool_factor": 8.0}, {"pool_factor": 8.0}),
+    ({"similarity_weight": 2.0, "distance_decay_beta": 0.0}, {"weights": {"similarity": 2.0, "decay": 0.0}}),
+    ({"weights": {"parent": 1.0}, "parent_weight": 3.0}, {"weights": {"parent": 3.0}}),
+    ({"fusion": "rrf", "quotas": (1.0, 2.0)}, {}),
+    ({"fusion": "quota"}, {"quotas": "equal"}),
+    ({"fusion": "quota", "quotas": (1.0, 2.0)}, {"quotas": (1.0, 2.0)}),
+    ({"return_parents": "auto", "parent_coverage": 0.2}, {"return_parents": 0.2}),
+    ({"parent_coverage": 0.2}, {}),
+    ({"start_count": 3, "end_count": 2}, {"edge_counts": (3, 2)}),
+    ({"start_count": None, "end_count": None}, {}),
+    ({"high_relevance": 0.9, "medium_relevance": 0.2}, {"relevance_levels": (0.9, 0.2)}),
+    ({"high_relevance": 0.9}, {"relevance_levels": (0.9, 0.4)}),
+    ({"adjacency_weight": 0.0, "continuity_weight": 0.5}, {"weights": {"adjacency": 0.0, "continuity": 0.5}}),
+    ({"prefer_fewer_spans": False, "run_cost": 1.0}, {"run_cost": 0.0}),
+    ({"rrf_k": 1, "heading_level": 2, "joiner": "+", "order_seed": 3, "selection": "exact"}, {}),
+    ({"min_lexical_continuity": 1.0, "continuity_floor": 0.2, "lexical_continuity_floor": 0.2}, {}),
+    ({"reserve_gap_markers": True}, {}),
+]
+
+
+@pytest.mark.parametrize(("old", "now"), RETIRED_FORMS)
+def test_a_retired_option_is_read_as_what_stands_for_it_and_warns_once(old: Any, now: Any) -> None:
+    with pytest.warns(FutureWarning) as warned:
+        config = RetrievalConfig.model_validate(old)
+    (message,) = {str(one.message) for one in warned}
+    assert len(warned) == 1
+    assert all(f"{name}: " in message for name in old if name in RETIRED)
+    assert config == RetrievalConfig.model_validate(now)
+
+
+def test_every_retired_option_is_tried_and_named_on_the_page_of_changes() -> None:
+    assert set(RETIRED) <= {name for old, _ in RETIRED_FORMS for name in old}
+    page = (Path(__file__).parents[1] / "docs" / "migrating.md").read_text(encoding="utf-8")
+    assert [name for name in RETIRED if f"`{name}" not in page] == []
+    assert not set(RETIRED) & set(RetrievalConfig.model_fields)
+    assert len(RetrievalConfig.model_fields) <= 50
+
+
+def test_a_retired_option_overrides_its_half_alone() -> None:
+    config = RetrievalConfig(window=(1, 2), weights={"parent": 3.0})
+    with pytest.warns(FutureWarning, match="after: write window=\\(before, after\\); similarity_weight: write weights"):
+        changed = config.override(after=5, similarity_weight=2.0)
+    assert (changed.window, changed.weights.parent, changed.weights.similarity) == ((1, 5), 3.0, 2.0)
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "instead"),
+    ("options", "message"),
     [
-        ("selection", "exact", "what is worth most per token is chosen first"),
-        ("reserve_gap_markers", True, "gap markers are counted where they are written"),
+        ({"before": -1}, r"window is \(-1, 2\)"),
+        ({"window": (), "before": 1}, "window is"),
+        ({"fusion": "sum"}, "quotas is 'sum'"),
+        ({"weights": 5, "parent_weight": 1.0}, "weights is 5"),
+        ({"prefer_fewer_spans": "maybe"}, "prefer_fewer_spans is 'maybe'"),
     ],
 )
-def test_an_option_that_is_gone_warns_once_and_has_no_effect(name: str, value: Any, instead: str) -> None:
-    with pytest.warns(FutureWarning, match=f"^{name}: this option is gone, and has no effect: {instead}$") as warned:
-        config = RetrievalConfig(window=1, **{name: value})
-    assert len(warned) == 1
-    assert config == RetrievalConfig(window=1)
-    assert not hasattr(config, name)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_a_retired_option_is_checked(options: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RetrievalConfig.model_validate(options)
 
 
 def test_no_run_cost_in_an_old_file_is_the_default() -> None:
@@ -152,7 +211,7 @@ FLOAT_OPTIONS = [name for name, field in RetrievalConfig.model_fields.items() if
 @pytest.mark.parametrize("name", FLOAT_OPTIONS)
 def test_float_options_are_finite(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=name):
-        RetrievalConfig(**{name: [value] if name == "quotas" else value})
+        RetrievalConfig(**{name: {"quotas": [value], "relevance_levels": (1.0, value)}.get(name, value)})
 
 
 def test_quotas_must_have_a_finite_sum() -> None:
@@ -205,17 +264,17 @@ def test_every_option_belongs_to_one_step() -> None:
         (RetrievalConfig(), 8.0),
         (RetrievalConfig(token_budget=5), 8.0),
         (RetrievalConfig(window=2), None),
-        (RetrievalConfig(before=1), None),
+        (RetrievalConfig(window=(1, 2)), None),
         (RetrievalConfig(window=1, pool_factor=3), 3.0),
         (RetrievalConfig(pool_factor=None), None),
         (RetrievalConfig().override(token_budget=7), 8.0),
         (RetrievalConfig().override(window=2), None),
-        (RetrievalConfig().override(after=2, pool_factor=5), 5.0),
+        (RetrievalConfig().override(window=(2, 3), pool_factor=5), 5.0),
         (RetrievalConfig(window=1).override(token_budget=7), None),
         (RetrievalConfig.preset("quality"), 16.0),
         (RetrievalConfig.preset("published"), None),
         (RetrievalConfig.preset("quality", window=1), None),
-        (RetrievalConfig.preset("quality", after=1, pool_factor=3), 3.0),
+        (RetrievalConfig.preset("quality", window=(3, 1), pool_factor=3), 3.0),
     ],
 )
 def test_who_names_a_window_means_it(config: RetrievalConfig, expected: float | None) -> None:
@@ -246,11 +305,6 @@ def test_a_copy_is_checked_like_an_override() -> None:
         config.model_copy(update={"token_buget": 3})
     with pytest.raises(ConfigError, match="window is -1"):
         config.model_copy(update={"window": -1}, deep=True)
-
-
-def test_an_old_option_still_loads() -> None:
-    assert RetrievalConfig.model_validate({"prefer_fewer_spans": False, "run_cost": 1.0}).run_cost == 0.0
-    assert RetrievalConfig.model_validate({"prefer_fewer_spans": True, "run_cost": 1.0}).run_cost == 1.0
 
 
 @pytest.mark.parametrize("option", ["token_budget", "max_spans", "window", "pool_factor", "run_cost"])

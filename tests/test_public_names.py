@@ -42,11 +42,6 @@ PUBLIC = [
 PUBLISHED_DEFAULTS = {
     "window": 2,
     "token_budget": 2000,
-    "similarity_weight": 1.0,
-    "adjacency_weight": 0.6,
-    "continuity_weight": 0.2,
-    "parent_weight": 0.1,
-    "distance_decay_beta": 0.7,
     "min_continuity": 0.5,
     "max_spans": None,
     "max_parent_chars": 2000,
@@ -74,6 +69,13 @@ def test_every_name_is_there(name: str) -> None:
 def test_published_options_keep_their_defaults(name: str, default: object) -> None:
     assert getattr(RetrievalConfig(), name) == default
     assert RetrievalConfig.model_fields[name].default == default
+
+
+def test_published_weights_are_read() -> None:
+    names = ("similarity_weight", "adjacency_weight", "continuity_weight", "parent_weight", "distance_decay_beta")
+    published = dict(zip(names, (1.0, 0.6, 0.2, 0.1, 0.7), strict=True))
+    with pytest.warns(FutureWarning, match="similarity_weight: write weights"):
+        assert RetrievalConfig.model_validate(published) == RetrievalConfig()
 
 
 def test_k_was_published_and_is_still_accepted() -> None:

@@ -29,7 +29,7 @@ _DOUBLED = (
     "they have the chunk number of another hit and another text; number the chunks of a document through, or name the "
     "field with fields=FieldMap(chunk_id=...)"
 )
-_NO_GROWTH: Mapping[str, Any] = {"window": 0, "before": 0, "after": 0, "grow_until": None, "follow_links": 0}
+_NO_GROWTH: Mapping[str, Any] = {"window": 0, "grow_until": None, "follow_links": 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,6 @@ def variants(set_name: str) -> Iterator[tuple[Cell, RangeSystem]]:
         yield calibrated(f"gamma = {gamma}", run_cost=gamma)
     for hedge in (0.0, 0.5, 1.0):
         yield calibrated(f"hedge = {hedge}", hedge=hedge)
-    for floor in (0.2, 0.4):
-        yield calibrated(f"continuity floor {floor}", window=2, continuity_floor=floor)
     for hits in (3, 6, 50):
         yield calibrated(f"{hits} hits", cell=replace(CELL, hits=hits))
     for group in GROUPS:

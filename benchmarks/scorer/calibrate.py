@@ -129,8 +129,9 @@ def _thinned(sample: Sample, rng: random.Random) -> Sample:
 
 def _code() -> str:
     parts = [
-        "scoring/features.py", "scoring/bm25.py", "scoring/document_match.py", "scoring/confidence.py",
-        "merging/units.py", "expansion/windows.py", "model/run.py", "expansion/seeds.py", "text/sentences.py",
+        "scoring/features.py", "scoring/hit_signal.py", "scoring/bm25.py", "scoring/document_match.py",
+        "scoring/confidence.py", "merging/units.py", "expansion/windows.py", "model/run.py",
+        "expansion/seeds.py", "text/sentences.py",
     ]  # fmt: skip
 
     return hashlib.sha256(b"".join((ROOT / "retrivex" / part).read_bytes() for part in parts)).hexdigest()[:16]

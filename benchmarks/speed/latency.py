@@ -74,7 +74,6 @@ class Remembering:
 
     name = "remembering"
     exact = True
-    cuts_before_spaces = True
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer

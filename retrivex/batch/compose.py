@@ -234,7 +234,7 @@ def _compose_together(rows: Sequence[_Row], composer: SpanComposer, store: Batch
             neighbours[allowed_scopes(row.request.scope)] += row.begun.windows
     for scope, windows in neighbours.items():
         store.load(windows, scope)
-        if isinstance(store, BatchStoreWithParents) and composer.config.return_parents == "auto":
+        if isinstance(store, BatchStoreWithParents) and composer.config.return_parents != "never":
             store.load_parents(scope)
     for row in rows:
         _attempt(row, _finish)

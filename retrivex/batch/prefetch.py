@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.composer.requests import LayeredStore
+from retrivex.composer.request_hits import LayeredStore
 from retrivex.errors import StoreError, describe_cause
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes

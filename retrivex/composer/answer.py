@@ -6,15 +6,9 @@ from functools import partial
 
 from retrivex.composer.budget_fit import Fitted
 from retrivex.composer.call import Call
-from retrivex.composer.explain import (
-    Explainer,
-    citations_of,
-    coverage_of,
-    expected_recall,
-    explain_documents,
-    unit_notes,
-)
+from retrivex.composer.explain import Explainer, expected_recall, explain_documents, unit_notes
 from retrivex.composer.score import ScoredCandidates
+from retrivex.composer.sources import citations_of, coverage_of
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Trace
 from retrivex.errors import shortened
@@ -30,7 +24,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
         spans=spans,
         tokens=layout.tokens,
         token_budget=call.config.token_budget,
-        tokenizer=call.counter.cache.name,
+        tokenizer=call.counter.name,
         question=call.question,
         citations=partial(citations_of, spans, layout.rendered),
         coverage=partial(coverage_of, spans, scored.expanded.seeds),
@@ -51,5 +45,5 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
             make_unit_notes=partial(unit_notes, scored.runs, scored.scores, spans),
         ),
         style=call.style,
-        counter=call.counter.cache.tokenizer,
+        counter=call.counter.tokenizer,
     )

@@ -22,16 +22,19 @@ from retrivex.model.run import Run
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered, render
 from retrivex.rendering.trimming import trim
+from retrivex.scoring.effort import OVERLAPPING
 from retrivex.selection.candidates import CandidateSet, Pick, Piece, chosen_keys, join_picks, pieces_of
 from retrivex.selection.duplicates import once_only, unshown_repeats
 from retrivex.text.leads import Prefixes
 from retrivex.text.structure import line_ranges
+from retrivex.tokens.sampled import sampled_counts
 
 MAX_ROUNDS = 8
 """Rounds of giving up, filling or trimming, each with a new layout."""
 
-OVERLAPPING = 4
-"""Most tokens of hits, in budgets, that may fit where they overlap; more are not tried."""
+
+SLACK = 100
+"""Part of the budget that may stay unused, where filling it up would be another layout for a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,7 @@ def _fill_up(task: _Fitting, candidates: CandidateSet, selected: Selected, layou
     """Use the tokens that were reserved and not needed: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
     for _ in range(MAX_ROUNDS):
-        more = refill(task.call, candidates, selected, unused)
+        more = selected if unused <= task.budget // SLACK else refill(task.call, candidates, selected, unused)
         if more == selected:
             break
         fuller = _lay_out_chosen(task, candidates, more.chosen)
@@ -209,9 +212,13 @@ def _show_short_hits(task: _Fitting, candidates: CandidateSet, selected: Selecte
     if not long:
         return layout
     shown = {(span.doc_id, segment.chunk_id) for span in layout.spans for segment in span.segments}
-    count = task.call.counter.cache.count
+    count = task.call.counter.count
     left_out = [seed for seed in task.scored.expanded.seeds if seed.key not in shown]
-    short = [seed.key for seed in left_out if count(seed.chunk.text.strip()) <= unused]
+    texts = [seed.chunk.text.strip() for seed in left_out]
+    # counted only where it may be short
+    about = sampled_counts(texts, [seed.chunk.text for seed in task.scored.expanded.seeds], task.call.candidate_counts)
+    may_fit = zip(left_out, texts, (about <= 2 * unused + SLACK).tolist(), strict=True)
+    short = [seed.key for seed, text, may in may_fit if may and count(text) <= unused]
     places = pieces_of(candidates, task.runs, short) if short else {}
     picks = join_picks(candidates, selected.chosen)
     for key in short:
@@ -232,7 +239,7 @@ def _part_of_piece(task: _Fitting, candidates: CandidateSet, number: int, key: C
     text = run.text[low:high]
     low, high = low + len(text) - len(text.lstrip()), low + len(text.rstrip())
     score = candidates.probabilities[number] if candidates.probabilities else None
-    return Pick(piece.run, at, at, low, high, float(candidates.gains[number]), ((low, high),), score)
+    return Pick(piece.run, at, at, low, high, float(candidates.gains[number]), score)
 
 
 # ---- laying out: spans, ordered, rendered and counted
@@ -265,18 +272,18 @@ def _order_spans(task: _Fitting, spans: Sequence[Span]) -> Layout:
     free, note = order_spans(spans, task.call.config, task.call.question)
     ordered = [*task.pinned.spans, *free]
     rendered = render(ordered, task.call.style)
-    return Layout(ordered, rendered, tokens_of_text(rendered, ordered, task.call.counter), note)
+    return Layout(ordered, rendered, tokens_of_text(rendered, task.call.counter), note)
 
 
 def _show_parents(task: _Fitting, layout: Layout) -> Layout:
     """Show parents in place of spans that cover enough of them, as far as they fit."""
-    if task.call.config.return_parents != "auto":
+    if task.call.config.return_parents == "never":
         return layout
     limit = task.call.config.max_parent_chars
     known = {name: parent for name, parent in task.scorer.parents.items() if len(parent.text) <= limit}
     touched = task.pinned.exclusions.touch_parents([*known.values()])
     parents = {name: parent for (name, parent), shown in zip(known.items(), touched, strict=True) if not shown}
-    counts = {name: task.call.counter.cache.count(parent.text) for name, parent in parents.items()}
+    counts = {name: task.call.counter.count(parent.text) for name, parent in parents.items()}
     spans = best_first([span for span in layout.spans if not span.pinned])
     kept, swaps = swap_in(spans, parents, counts, task.budget - layout.tokens, task.call.config)
     if not swaps:
@@ -333,7 +340,7 @@ def _trimmed(task: _Fitting, candidates: CandidateSet, number: int, limit: int) 
         touched = [p for p in range(piece.first, piece.last + 1) if run.ranges[p][0] < high and run.ranges[p][1] > low]
         value = float(candidates.gains[number]) * (end - start) / len(text)
         score = candidates.probabilities[number] if candidates.probabilities else None
-        return Pick(piece.run, touched[0], touched[-1], low, high, value, ((low, high),), score) if touched else None
+        return Pick(piece.run, touched[0], touched[-1], low, high, value, score) if touched else None
 
     def fits(start: int, end: int) -> bool:
         part = pick(start, end)

@@ -23,7 +23,6 @@ from retrivex.stores.access import ChunkReply, ChunkRequest, ParentReply, Parent
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ParentStore
 from retrivex.text.word_overlap import SignatureCache
 from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.incremental import JoinCounter
 from retrivex.tokens.stored import Believed, CandidateCounts
 from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
 
@@ -82,7 +81,7 @@ class Call:
     with_parents: bool
     style: Style
     scorer: Scorer
-    counter: JoinCounter
+    counter: TokenCache
     candidate_counts: CandidateCounts
     signatures: SignatureCache
     log: Log
@@ -93,7 +92,7 @@ class Call:
 class Counters(NamedTuple):
     """What counts with one tokenizer, shared by all calls: caches, and the warnings about the tokenizer."""
 
-    counter: JoinCounter
+    counter: TokenCache
     cutter: UnitCutter
     believed: Believed
     warnings: tuple[str, ...]
@@ -122,9 +121,9 @@ class Resources:
         known = self._counters.get(name)
         if known is None:
             tokenizer, warnings = resolve_tokenizer(self._tokenizer if own else config.tokenizer)
-            counter = JoinCounter(TokenCache(tokenizer))
-            believed = Believed(counter.cache.max_chars, len)
-            known = self._counters[name] = Counters(counter, UnitCutter(counter.cache), believed, warnings)
+            counter = TokenCache(tokenizer)
+            believed = Believed(counter.max_chars, len)
+            known = self._counters[name] = Counters(counter, UnitCutter(counter), believed, warnings)
         return known
 
 
@@ -170,10 +169,10 @@ def make_call(
             f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
         )
     chunk_store, parent_store = asked.chunk_store, asked.parent_store
-    if parent_store is None and config.return_parents == "auto" and isinstance(chunk_store, ParentStore):
+    if parent_store is None and config.return_parents != "never" and isinstance(chunk_store, ParentStore):
         parent_store = chunk_store
     counter, cutter, believed, warnings = resources.counters_for(config)
-    counts = CandidateCounts(counter.cache, believed)
+    counts = CandidateCounts(counter, believed)
     access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counts)
     call = Call(
         seed_hits=asked.seed_hits,

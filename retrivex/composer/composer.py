@@ -114,41 +114,7 @@ class SpanComposer:
     @property
     def tokenizer_name(self) -> str:
         """Name of the tokenizer that counts for calls without one of their own, as stored counts have it."""
-        return self._resources.counters_for(self.config).counter.cache.name
-
-    def retrieve(
-        self,
-        seed_hits: SeedHits,
-        chunk_store: AnyChunkStore,
-        parent_store: AnyParentStore | None = None,
-        *,
-        query: str | None = None,
-        query_embedding: Embedding | None = None,
-        scope: Scope = None,
-        **overrides: Any,
-    ) -> list[Span]:
-        """Return the best spans, in reading order; joined by blank lines they keep the token budget.
-
-        Parameters
-        ----------
-        seed_hits : what the retriever found, as SeedHits; or one list for each query
-        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
-        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
-        query : the question; the calibrated scorer needs it
-        query_embedding : shape (d,), of the same model as the chunks' embeddings
-        scope : what the caller may see, see `ChunkMetadata.scope`
-        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
-            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
-
-        Raises
-        ------
-        ConfigError
-            If an override is no option, or breaks its rule.
-        RetrivexError
-            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
-        """
-        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
-        return list(self._compose(asked, BARE).spans)
+        return self._resources.counters_for(self.config).counter.name
 
     def compose(
         self,
@@ -184,6 +150,24 @@ class SpanComposer:
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         return self._compose(asked)
 
+    def retrieve(
+        self,
+        seed_hits: SeedHits,
+        chunk_store: AnyChunkStore,
+        parent_store: AnyParentStore | None = None,
+        *,
+        query: str | None = None,
+        query_embedding: Embedding | None = None,
+        scope: Scope = None,
+        **overrides: Any,
+    ) -> list[Span]:
+        """Return the best spans, in reading order; joined by blank lines they keep the token budget.
+
+        Arguments and errors as in `compose`.
+        """
+        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        return list(self._compose(asked, BARE).spans)
+
     async def aretrieve(
         self,
         seed_hits: SeedHits,
@@ -197,23 +181,7 @@ class SpanComposer:
     ) -> list[Span]:
         """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread.
 
-        Parameters
-        ----------
-        seed_hits : what the retriever found, as SeedHits; or one list for each query
-        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
-        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
-        query : the question; the calibrated scorer needs it
-        query_embedding : shape (d,), of the same model as the chunks' embeddings
-        scope : what the caller may see, see `ChunkMetadata.scope`
-        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
-            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
-
-        Raises
-        ------
-        ConfigError
-            If an override is no option, or breaks its rule.
-        RetrivexError
-            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        Arguments and errors as in `compose`.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         return list((await self._acompose(asked, BARE)).spans)
@@ -231,23 +199,7 @@ class SpanComposer:
     ) -> Composition:
         """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread.
 
-        Parameters
-        ----------
-        seed_hits : what the retriever found, as SeedHits; or one list for each query
-        chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
-        parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
-        query : the question; the calibrated scorer needs it
-        query_embedding : shape (d,), of the same model as the chunks' embeddings
-        scope : what the caller may see, see `ChunkMetadata.scope`
-        **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
-            `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
-
-        Raises
-        ------
-        ConfigError
-            If an override is no option, or breaks its rule.
-        RetrivexError
-            If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
+        Arguments and errors as in `compose`.
         """
         asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
         return await self._acompose(asked)

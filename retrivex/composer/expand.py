@@ -16,6 +16,7 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit
 from retrivex.model.window import Window
+from retrivex.tokens.sampled import sampled_counts
 
 NO_HITS = "no hits were given: there is nothing to choose from; see what the retriever found"
 
@@ -88,7 +89,12 @@ def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:
     config, model = call.config, call.scorer.model
     if model is None:  # the weighted scorer pays for every neighbour
         return [config.reach] * len(seeds)
-    count_many = call.candidate_counts.count_many
+    best = [seed.chunk.text for seed in seeds]
+
+    def count_many(texts: Sequence[str]) -> list[int]:
+        found: list[int] = sampled_counts(texts, best, call.candidate_counts).tolist()
+        return found
+
     reach = widened_reach(seeds, config, count_many)
     named = call.scorer.find_named([seed.chunk for seed in seeds]) if config.pool_factor is not None else None
     if named is None:

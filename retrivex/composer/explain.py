@@ -1,4 +1,4 @@
-"""Explains an answer: citations, coverage, why hits were dropped, and notes on every chunk."""
+"""Explains an answer: why hits were dropped, and notes on every chunk and unit."""
 
 from __future__ import annotations
 
@@ -8,86 +8,20 @@ from functools import cached_property
 
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composer.select import token_cap
-from retrivex.composition.composition import Citation, Coverage
 from retrivex.composition.trace import ChunkNote, ChunkRole, UnitNote
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.intervals import merge_windows
 from retrivex.merging.units import Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
-from retrivex.model.window import Window
-from retrivex.rendering.render import Rendered
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet
 from retrivex.text.ranges import merge_ranges, remaining
 
 MAX_QUOTED = 80
 """Characters of a unit that its note quotes."""
-
-
-def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, ...]:
-    """One citation for every stretch of source text in the context, in order."""
-    made: list[Citation] = []
-    for number, (span, start) in enumerate(zip(spans, rendered.starts, strict=True), start=1):
-        places = {chunk.metadata.chunk_id: chunk.metadata for chunk in span.chunks}
-        for segment in span.segments:
-            metadata = places[segment.chunk_id]
-            source = segment.char_start
-            # a parent that was swapped in also shows text between the chunks that are known
-            own = source is None or metadata.char_end is None or source < metadata.char_end
-            made.append(
-                Citation(
-                    number=number,
-                    start=start + segment.start,
-                    end=start + segment.end,
-                    doc_id=span.doc_id,
-                    chunk_id=segment.chunk_id,
-                    char_start=source,
-                    char_end=None if source is None else source + segment.end - segment.start,
-                    page=metadata.page if own else None,
-                    heading_path=tuple(metadata.heading_path or ()) if own else (),
-                )
-            )
-    return tuple(made)
-
-
-def coverage_of(spans: Sequence[Span], seeds: Sequence[Seed]) -> tuple[Coverage, ...]:
-    """Return what is shown of each document, those with the best hits first."""
-    ranges: dict[str, list[tuple[int, int]]] = {}
-    for window in merge_windows(Window(span.doc_id, span.chunk_ids[0], span.chunk_ids[-1] + 1) for span in spans):
-        ranges.setdefault(window.doc_id, []).append((window.start, window.end - 1))
-    shown: dict[str, set[int]] = {}
-    counts: dict[str, int] = {}
-    for span in spans:
-        shown.setdefault(span.doc_id, set()).update(span.chunk_ids)
-        for chunk in span.chunks:
-            if chunk.metadata.chunk_count is not None:
-                counts[span.doc_id] = chunk.metadata.chunk_count
-    matched: dict[str, list[tuple[int, float]]] = {}
-    best: dict[str, float] = {}
-    for seed in seeds:
-        doc_id, chunk_id = seed.key
-        if chunk_id in shown.get(doc_id, ()):
-            matched.setdefault(doc_id, []).append((chunk_id, seed.score))
-            best[doc_id] = max(seed.relevance, best.get(doc_id, 0.0))
-    made = []
-    for doc_id, shown_ranges in ranges.items():
-        hits = matched.get(doc_id, [])
-        scores = [score for _, score in hits]
-        made.append(
-            Coverage(
-                doc_id=doc_id,
-                ranges=tuple(shown_ranges),
-                chunk_count=counts.get(doc_id),
-                matched=tuple(sorted(hits)),
-                max_score=max(scores) if scores else None,
-                mean_score=sum(score / len(scores) for score in scores) if scores else None,
-            )
-        )
-    return tuple(sorted(made, key=lambda c: (-best.get(c.doc_id, -1.0), c.doc_id)))
 
 
 @dataclass

@@ -135,7 +135,7 @@ def fetch_parents(call: Call, seeds: Sequence[Seed], runs: Sequence[Run]) -> Ste
     call.log.mark("parents", len(children), len(reply.parents))
     placed = {name: place_parent(name, parent, children[name]) for name, parent in reply.parents.items()}
     texts = {name for name, parent in reply.parents.items() if isinstance(parent, str)}
-    if call.config.return_parents != "auto":
+    if call.config.return_parents == "never":
         return placed
     _warn_of_long_parents(call, placed)
     return (yield from _fetch_children(call, placed, children, texts))

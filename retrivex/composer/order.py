@@ -49,10 +49,7 @@ def _make_arguments(order: Order, spans: Sequence[Span], config: RetrievalConfig
             made["ranked"] = True  # spans come best first
         else:
             made[need] = _READERS[need](spans) if need in _READERS else _make_field_reader(need)
-    for parameter, option in order.options.items():
-        name = _OPTIONS.get(option, option)
-        if name in RetrievalConfig.model_fields:
-            made[parameter] = getattr(config, name)
+    made |= {parameter: _OPTIONS[option](config) for parameter, option in order.options.items() if option in _OPTIONS}
     if "field" in made:
         made["field"] = _make_field_reader(made["field"])
     return made
@@ -138,5 +135,14 @@ _READERS: Mapping[str, Callable[[Sequence[Span]], Callable[[Span], Any]]] = {
 }
 """What makes the reader of each thing that an order may need; anything else is a field of the metadata."""
 
-_OPTIONS: Mapping[str, str] = {"key": "order_key", "seed": "order_seed", "profile": "position_profile"}
-"""Options of orders that `RetrievalConfig` has under another name."""
+_OPTIONS: Mapping[str, Callable[[RetrievalConfig], Any]] = {
+    "start_count": lambda config: config.edge_counts and config.edge_counts[0],
+    "end_count": lambda config: config.edge_counts and config.edge_counts[1],
+    "high_relevance": lambda config: config.relevance_levels[0],
+    "medium_relevance": lambda config: config.relevance_levels[1],
+    "chronological_order": lambda config: config.chronological_order,
+    "group_by": lambda config: config.group_by,
+    "key": lambda config: config.order_key,
+    "profile": lambda config: config.position_profile,
+}
+"""What the options of orders are in a `RetrievalConfig`."""

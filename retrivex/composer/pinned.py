@@ -47,7 +47,7 @@ def without_pins(call: Call) -> Pinned:
 def pin_passages(call: Call) -> Pinned:
     """Return the pinned spans that fit the budget; the others stay candidates, with a warning."""
     exclusions = Exclusions.of(call.config.exclude)
-    spans, warnings = pin(call.config.pinned, call.allowed, call.counter.cache)
+    spans, warnings = pin(call.config.pinned, call.allowed, call.counter)
     call.log.warnings += warnings
     spans = _drop_unaffordable(call, spans)
     for span in spans:
@@ -65,7 +65,7 @@ def _drop_unaffordable(call: Call, pinned: Sequence[Span]) -> list[Span]:
     budget = call.config.token_budget
 
     def count(spans: Sequence[Span], first: int = 1) -> int:
-        return tokens_of_text(render(spans, call.style, range(first, first + len(spans))), spans, call.counter)
+        return tokens_of_text(render(spans, call.style, range(first, first + len(spans))), call.counter)
 
     if count(pinned) <= budget:
         return list(pinned)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retrivex.composer.composer import SpanComposer
+from retrivex.composer.request_hits import LayeredStore, read_chunk, read_hits, shorten
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import ChunkError, HitError, RetrivexError, quoted
+from retrivex.errors import RetrivexError, quoted
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
-from retrivex.model.numbers import number_of, parse_whole_number
 from retrivex.model.options import closest_name
-from retrivex.model.serialization import check_metadata, chunk_from_dict, is_finite, mapping
-from retrivex.model.window import Window
+from retrivex.model.serialization import chunk_from_dict
 from retrivex.ordering import PROFILES
 from retrivex.scoring.calibrated import EARLIER
-from retrivex.stores import fetch_from_mapping
 from retrivex.stores.memory import index_chunks
 
 _WORDS = {"list": "a list", "dict": "an object", "str": "a string"}
@@ -27,39 +25,11 @@ _WORDS = {"list": "a list", "dict": "an object", "str": "a string"}
 # options that are read from files or the network, and the values that are not
 _SOURCES = {"coefficients": tuple(EARLIER), "position_profile": tuple(PROFILES), "tokenizer": ("estimate",)}
 
-_HIT_KEYS = ("doc_id", "chunk_id", "score")
-_NO_POSITION = "their chunk_id is no whole number; number the chunks of a document 0, 1, 2, ... and hits can grow"
-
 KEYS = ("id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config")
 
 
 class RequestError(RetrivexError):
     """A line is not a request that can be composed."""
-
-
-@dataclass(frozen=True, slots=True)
-class LayeredStore:
-    """The chunks of one line, in front of those that all lines share.
-
-    Parameters
-    ----------
-    own, shared : chunks by key; `own` wins
-    """
-
-    own: Mapping[ChunkKey, Chunk]
-    shared: Mapping[ChunkKey, Chunk]
-
-    in_process = True
-
-    def get(self, key: ChunkKey) -> Chunk | None:
-        """Return the chunk of that key; None where there is none."""
-        return self.own.get(key) or self.shared.get(key)
-
-    def fetch(self, windows: Sequence[Window], scope: Scope = None) -> Iterable[Chunk]:
-        """Return the chunks of `windows`; the composer checks scopes itself."""
-        found = {chunk.key: chunk for chunk in fetch_from_mapping(self.shared, windows)}
-        found.update((chunk.key, chunk) for chunk in fetch_from_mapping(self.own, windows))
-        return found.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +103,11 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
         raise RequestError(f"the key {unknown[0]!r} is unknown: {hint}known are {', '.join(KEYS)}")
     if "hits" not in given:
         raise RequestError(f"'hits' is missing: give a list of hits; the line has {sorted(given)}")
-    own = index_chunks(_read_chunk(chunk) for chunk in _read_typed(given, "chunks", list, []))
+    own = index_chunks(read_chunk(chunk) for chunk in _read_typed(given, "chunks", list, []))
     problems: list[str] = []
     lists = _hit_lists(given["hits"])
     lost: list[DroppedHit] = []
-    parsed = [_read_hits(hits, LayeredStore(own, shared), problems, lost, strict=strict) for hits in lists]
+    parsed = [read_hits(hits, LayeredStore(own, shared), problems, lost, strict=strict) for hits in lists]
     if any(lists) and not any(parsed):
         raise RequestError(_describe_no_hit(problems, lost))
     for hits in parsed:
@@ -218,32 +188,11 @@ def _describe_no_hit(problems: Sequence[str], lost: Sequence[DroppedHit]) -> str
     return f"none of {count:,} hits can be used: {first}" if count > 1 else f"the only hit cannot be used: {first}"
 
 
-class _NoTextError(HitError):
-    """A hit names a chunk whose text is missing.
-
-    Parameters
-    ----------
-    message : what is wrong
-    key : of the chunk
-    score : of the hit
-    """
-
-    def __init__(self, message: str, key: ChunkKey, score: float) -> None:
-        super().__init__(message)
-        self.key = key
-        self.score = score
-
-
 def _read_typed(given: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
     value = given.get(key, default)
     if value is not default and not isinstance(value, kind):
-        raise RequestError(f"{key!r} is {_shorten(value)}: it must be {_WORDS[kind.__name__]}")
+        raise RequestError(f"{key!r} is {shorten(value)}: it must be {_WORDS[kind.__name__]}")
     return value
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _is_nested(hits: Any) -> bool:
@@ -252,7 +201,7 @@ def _is_nested(hits: Any) -> bool:
 
 def _hit_lists(hits: Any) -> list[list[Any]]:
     if not isinstance(hits, list):
-        raise RequestError(f"'hits' is {_shorten(hits)}: it must be a list of hits, or a list of such lists")
+        raise RequestError(f"'hits' is {shorten(hits)}: it must be a list of hits, or a list of such lists")
     if _is_nested(hits):
         return hits
     if None in hits and _is_nested([item for item in hits if item is not None]):
@@ -261,78 +210,6 @@ def _hit_lists(hits: Any) -> list[list[Any]]:
             "hits; write [] for a search that found nothing"
         )
     return [hits]
-
-
-def _read_chunk(chunk: Any) -> Chunk:
-    if not isinstance(chunk, dict):
-        raise ChunkError(f"a chunk is {_shorten(chunk)}: it must be an object with doc_id, chunk_id and text")
-    return chunk_from_dict(chunk)
-
-
-def _read_hits(
-    hits: Sequence[Any], store: LayeredStore, problems: list[str], lost: list[DroppedHit], *, strict: bool
-) -> list[SeedHit]:
-    made = []
-    for hit in hits:
-        try:
-            made.append(_read_hit(hit, store))
-        except _NoTextError as error:
-            if strict:
-                raise
-            lost.append(DroppedHit(*error.key, error.score, "no_text", str(error)))
-        except (HitError, ChunkError) as error:
-            if strict:
-                raise
-            problems.append(str(error))
-    return made
-
-
-def _read_hit(hit: Any, store: LayeredStore) -> SeedHit:
-    if not isinstance(hit, dict):
-        raise HitError(f"a hit is {_shorten(hit)}: it must be an object with doc_id, chunk_id and score")
-    missing = [key for key in _HIT_KEYS if hit.get(key) is None]
-    if missing:
-        raise HitError(f"hit {_shorten(hit)} lacks {missing[0]!r}: {_suggest(missing[0], hit)}")
-    doc_id, chunk_id, score = hit["doc_id"], parse_whole_number(hit["chunk_id"]), _read_score(hit)
-    if hit.get("text") is not None:
-        return _read_own_hit(hit, chunk_id, score)
-    if not isinstance(doc_id, str) or type(chunk_id) is not int:
-        raise HitError(
-            f"({_shorten(doc_id)}, {_shorten(chunk_id)}) names no chunk and brings no text: doc_id must be a string "
-            "and chunk_id the chunk's position in its document, 0, 1, 2, ...; or give the hit's text"
-        )
-    known = store.get((doc_id, chunk_id))
-    if known is None:
-        problem = f"({doc_id!r}, {chunk_id!r}) is not among the chunks and brings no text: give it one of them"
-        raise _NoTextError(problem, (doc_id, chunk_id), score)
-    return SeedHit(known, score)
-
-
-def _suggest(missing: str, hit: Mapping[str, Any]) -> str:
-    similar = closest_name(missing, [key for key in hit if key not in _HIT_KEYS])
-    needed = "doc_id, chunk_id and score are needed"
-    return needed if similar is None else f"rename {similar!r}; {needed}"
-
-
-def _read_score(hit: Mapping[str, Any]) -> float:
-    given = hit["score"]
-    score = None if isinstance(given, bool) else number_of(given)
-    if score is None or not is_finite(score):
-        name = f"({_shorten(hit['doc_id'])}, {_shorten(hit['chunk_id'])})"
-        raise HitError(f"score of {name} is {_shorten(given)}: it must be a finite number")
-    return float(score)
-
-
-def _read_own_hit(hit: Mapping[str, Any], chunk_id: Any, score: float) -> SeedHit:
-    """Return a hit that brings its text; one whose `chunk_id` is a name and no position is unplaced."""
-    fields = {key: value for key, value in hit.items() if key != "score"}
-    named = isinstance(chunk_id, str) and bool(chunk_id) and isinstance(hit["doc_id"], str)
-    if named:
-        metadata = {"id": chunk_id, **mapping(fields, "metadata", ChunkError)}
-        fields |= {"doc_id": f"{hit['doc_id']} (unnumbered {chunk_id})", "chunk_id": 0, "metadata": metadata}
-    chunk = chunk_from_dict(fields)
-    check_metadata(chunk)  # NaN, which Python reads, is no JSON to write
-    return SeedHit(chunk, score, _NO_POSITION if named else None)
 
 
 def _parents(parents: dict[str, Any] | None) -> dict[str, Chunk | str] | None:
@@ -345,7 +222,7 @@ def _parents(parents: dict[str, Any] | None) -> dict[str, Chunk | str] | None:
         elif isinstance(parent, str):
             made[name] = parent
         else:
-            raise RequestError(f"parent {name!r} is {_shorten(parent)}: it must be its text, or a chunk object")
+            raise RequestError(f"parent {name!r} is {shorten(parent)}: it must be its text, or a chunk object")
     return made
 
 
@@ -360,4 +237,4 @@ def _scope(scope: Any) -> Scope:
         return scope
     if isinstance(scope, list) and all(item is None or isinstance(item, str) for item in scope):
         return frozenset(scope)
-    raise RequestError(f"'scope' is {_shorten(scope)}: it must be a name, or a list of names and null")
+    raise RequestError(f"'scope' is {shorten(scope)}: it must be a name, or a list of names and null")

@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.composer.fetch import name_keys
 from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
 from retrivex.expansion.seeds import Seed, normalise
@@ -14,9 +15,6 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.hit import DroppedHit
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
-
-MAX_NAMED = 5
-"""Chunks that a warning names at most."""
 
 
 def rerank(
@@ -46,11 +44,9 @@ def rerank(
 
 
 def _describe_cut(cut: Sequence[ChunkKey], count: int) -> str:
-    named = ", ".join(repr(key) for key in sorted(cut)[:MAX_NAMED])
-    more = f" and {len(cut) - MAX_NAMED} more" if len(cut) > MAX_NAMED else ""
     return (
         f"the reranker read only a part of {len(cut)} of {count} chunks, as they are longer than it can read: "
-        f"{named}{more}; cut documents into smaller chunks, or take a model that reads more"
+        f"{name_keys(sorted(cut))}; cut documents into smaller chunks, or take a model that reads more"
     )
 
 

@@ -16,7 +16,7 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
 
@@ -105,12 +105,12 @@ def make_candidates(
 def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[tuple[float, Scores]]:
     """Return per hit list its share of the budget and the candidates' scores for it; empty without quotas."""
     config, seeds = call.config, scored.expanded.seeds
-    if config.fusion != "quota":
+    if config.quotas is None:
         return []
     count = 1 + max((number for seed in seeds for number in seed.by_list), default=0)
     if count < 2:
         return []
-    shares = config.quotas or (1.0,) * count
+    shares = config.quotas if isinstance(config.quotas, tuple) else (1.0,) * count
     if len(shares) < count:
         raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
     made = []

@@ -10,7 +10,7 @@ from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.scoring.effort import count_needed
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet, pieces_of
 from retrivex.selection.greedy import choose
 from retrivex.selection.problem import Limits, fits, tokens_of
@@ -134,7 +134,5 @@ def refill(call: Call, candidates: CandidateSet, selected: Selected, unused: int
     if selected.stopped:
         return selected
     ahead = tokens_of(candidates.problem, selected.chosen)
-    values = candidates.problem.values.copy()
-    values[list(selected.given_up)] = 0.0
-    order = choose(replace(candidates.problem, values=values), limits_of(call, ahead + unused), selected.chosen)
+    order = choose(candidates.problem, limits_of(call, ahead + unused), selected.chosen, selected.given_up)
     return replace(selected, order=(*selected.order, *order[len(selected.order) :]))

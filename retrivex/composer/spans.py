@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from retrivex.rendering.render import Rendered
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.candidates import Pick
 from retrivex.text.leads import Prefixes
-from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.cache import TokenCache
 
 _EMPTY_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 
@@ -76,7 +75,7 @@ class SpanScorer:
         )  # fmt: skip
 
 
-def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
+def span_of(pick: Pick, run: Run, counter: TokenCache) -> Span:
     """Make the span of a picked stretch, without the white space and joiners at its ends, not yet scored."""
     segments = run.segments(pick.first, pick.last, pick.start, pick.end)
     start, end = _trim_white_space(segments, pick, run)
@@ -96,7 +95,7 @@ def span_of(pick: Pick, run: Run, counter: JoinCounter) -> Span:
         score=0.0 if pick.score is None else pick.score,
         char_start=first.char_start,
         char_end=None if last.char_start is None else last.char_start + last.end - last.start,
-        token_count=_count_tokens(start, end, pick, run, counter),
+        token_count=counter.count(text),
         text=text,
         value=pick.value,
         exact=run.is_exact(pick.first + first.chunk_id - base, pick.first + last.chunk_id - base),
@@ -128,63 +127,9 @@ def _leave_joiner(at: int, segments: Sequence[Segment]) -> int:
     return next((max(at, segment.start) for segment in segments if at < segment.end), at)
 
 
-def _count_tokens(start: int, end: int, pick: Pick, run: Run, counter: JoinCounter) -> int:
-    """Tokens of a picked stretch: its parts were counted before, so only the boundaries are read again."""
-    whole = run.text
-    text = whole[start:end]
-    parts = _merge_to_chunks(_clip(start, end, pick.parts), run.ranges[pick.first : pick.last + 1])
-    if len(parts) == 1:
-        known = parts[0] == run.ranges[pick.first] or text == run.chunks[pick.first].text.rstrip()
-        return counter.cache.count(text) if known else counter.cache.tokenizer.count(text)
-    texts = [whole[low:high] for low, high in parts]
-    glue = ["", *[whole[before:low] for (_, before), (low, _) in itertools.pairwise(parts)], ""]
-    return counter.count(text, list(zip(texts, texts, strict=True)), glue, counter.cache.count_many(texts))
-
-
-def _clip(start: int, end: int, parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Keep what lies between `start` and `end` of parts that follow each other: only those at the ends are cut."""
-    inside = [part for part in parts if part[0] < end and part[1] > start]
-    if inside:
-        inside[0] = (max(inside[0][0], start), inside[0][1])
-        inside[-1] = (inside[-1][0], min(inside[-1][1], end))
-    return inside
-
-
-def _merge_to_chunks(parts: Sequence[tuple[int, int]], chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge parts that make up a whole chunk: its tokens and edges are known from other queries."""
-    if len(parts) <= len(chunks):
-        return list(parts)
-    begins = dict(chunks)
-    made: list[tuple[int, int]] = []
-    at, count = 0, len(parts)
-    while at < count:
-        low, reached = parts[at]
-        end = begins.get(low, low)
-        upto = at + 1
-        while reached < end and upto < count and parts[upto][0] == reached:
-            reached = parts[upto][1]
-            upto += 1
-        if reached != end:
-            upto, reached = at + 1, parts[at][1]
-        made.append((low, reached))
-        at = upto
-    return made
-
-
-def tokens_of_text(rendered: Rendered, spans: Sequence[Span], counter: JoinCounter) -> int:
-    """Tokens of a rendered context: its spans were counted, so only what stands around and between them is read."""
-    glue, reached = [], 0
-    for span, start in zip(spans, rendered.starts, strict=True):
-        glue.append(rendered.text[reached:start])
-        reached = start + len(span.text)
-    glue.append(rendered.text[reached:])
-    ends = []
-    for span in spans:
-        first, last = span.chunks[0].text, span.chunks[-1].text.rstrip()
-        ends.append(
-            (first if span.text.startswith(first) else span.text, last if span.text.endswith(last) else span.text)
-        )
-    return counter.count(rendered.text, ends, glue, [span.token_count for span in spans])
+def tokens_of_text(rendered: Rendered, counter: TokenCache) -> int:
+    """Tokens of a rendered context, by the tokenizer itself."""
+    return counter.tokenizer.count(rendered.text)
 
 
 def best_first(spans: Sequence[Span]) -> list[Span]:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import UnionType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, UnitNote
@@ -21,6 +20,7 @@ from retrivex.model.serialization import (
     chunk_to_dict,
     escape_halves,
     fits,
+    listing,
 )
 from retrivex.model.span import Span
 from retrivex.model.window import Window
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 SCHEMA = "retrivex.composition/1"
 """Name and version of what `to_dict` writes; `schemas/composition-1.json` describes it."""
 
-_STYLE_CHOICES = {"format": ("text", "markdown", "xml"), "header": ("none", "heading", "document", "full")}
 _NUMBERS = r"\d+(?:\s*[-\u2013]\s*\d+)?"
 _MARKERS = re.compile(rf"\s*(?:\[\s*{_NUMBERS}(?:\s*[,;]\s*{_NUMBERS})*\s*\][\s,;]*)+")
 _NUMBER_OR_RANGE = re.compile(r"(\d+)(?:\s*[-\u2013]\s*(\d+))?")
@@ -101,6 +100,11 @@ class Coverage:
 
 
 _PARTS: Mapping[str, Any] = {
+    "text": str,
+    "tokens": int,
+    "token_budget": int,
+    "tokenizer": str,
+    "question": str | None,
     "style": Style,
     "spans": tuple[Span, ...],
     "citations": tuple[Citation, ...],
@@ -277,11 +281,8 @@ class Composition:
         """
         from retrivex.prompts.fitting import fit_prompt  # noqa: PLC0415 - prompts are imported on first use
 
-        asked = question if question is not None else self.question
-        if asked is None:
-            raise RetrivexError("question is None: the context was composed without one; pass prompt(question)")
-        # without a limit nothing is counted, so that any counter will do
-        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
+        asked = self._asked(question, "prompt")
+        counter = self._counter(tokenizer, max_tokens)
         return fit_prompt(
             self.spans, self.style, counter, asked,
             template=template, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
@@ -317,17 +318,22 @@ class Composition:
         """
         from retrivex.prompts.chat import write_chat  # noqa: PLC0415 - prompts are imported on first use
 
-        asked = question if question is not None else self.question
-        if asked is None:
-            raise RetrivexError("question is None: the context was composed without one; pass chat(question)")
-        # without a limit nothing is counted, so that any counter will do
-        counter = get_tokenizer("estimate") if max_tokens is None else self._counter(tokenizer)
+        asked = self._asked(question, "chat")
+        counter = self._counter(tokenizer, max_tokens)
         return write_chat(
             self.spans, asked, counter,
             api=api, style=style, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
         )  # fmt: skip
 
-    def _counter(self, tokenizer: TokenizerSpec) -> Tokenizer:
+    def _asked(self, question: str | None, method: str) -> str:
+        asked = question if question is not None else self.question
+        if asked is None:
+            raise RetrivexError(f"question is None: the context was composed without one; pass {method}(question)")
+        return asked
+
+    def _counter(self, tokenizer: TokenizerSpec, max_tokens: int | None) -> Tokenizer:
+        if max_tokens is None:  # without a limit nothing is counted, so that any counter will do
+            return get_tokenizer("estimate")
         if tokenizer is not None:
             return get_tokenizer(tokenizer)
         if self.counter is not None:
@@ -429,7 +435,6 @@ class Composition:
                 f"schema is {data.get('schema')!r}: this version reads {SCHEMA!r}; use the version that wrote it"
             )
         try:
-            _check_parts(data)
             made = cls(
                 text=data["text"],
                 spans=tuple(_span_from_dict(span) for span in data["spans"]),
@@ -443,7 +448,7 @@ class Composition:
                 ),
                 coverage=tuple(_coverage_from_dict(coverage) for coverage in data["coverage"]),
                 dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
-                warnings=tuple(data["warnings"]),
+                warnings=tuple(listing(data["warnings"], "warnings of the composition", RetrivexError)),
                 trace=_trace_from_dict(data["trace"]) if "trace" in data else AbsentTrace(),
                 confidence=data["confidence"],
                 expected_recall=data.get("expected_recall"),
@@ -476,28 +481,11 @@ def _numbers(reference: str, known: Iterable[int]) -> list[int]:
     return list(named)
 
 
-def _check_parts(data: Mapping[str, Any]) -> None:
-    """Refuse parts of the wrong type that would only fail later, far from their cause."""
-    kinds: tuple[tuple[str, type | UnionType], ...] = (
-        ("text", str), ("tokens", int), ("token_budget", int), ("tokenizer", str), ("question", str | None),
-        ("spans", list | tuple), ("citations", list | tuple), ("coverage", list | tuple), ("dropped", list | tuple),
-        ("warnings", list | tuple), ("style", Mapping), ("confidence", float | int | None),
-        *((("trace", Mapping),) if "trace" in data else ()),
-    )  # fmt: skip
-    for name, kind in kinds:
-        if not isinstance(data[name], kind) or isinstance(data[name], bool):
-            raise RetrivexError(f"{name} of the composition is {data[name]!r}: it must be {kind}; see {SCHEMA}")
-    for name, choices in _STYLE_CHOICES.items():
-        value = data["style"].get(name)
-        if value not in choices:
-            raise RetrivexError(f"style.{name} of the composition is {value!r}: choose one of {', '.join(choices)}")
-
-
 def _check_made(made: Composition) -> None:
     """Refuse values of the wrong type within the parts, too."""
     for name, hint in _PARTS.items():
         value = getattr(made, name)
-        if not fits(value, hint, name):
+        if not fits(value, hint, f"composition.{name}"):
             raise RetrivexError(f"{name} of the composition is {value!r}: it must be {hint}; see {SCHEMA}")
 
 

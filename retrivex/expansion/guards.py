@@ -11,6 +11,9 @@ from retrivex.config import GrowPolicy, RetrievalConfig
 from retrivex.expansion.continuity import Continuity
 from retrivex.model.chunk import Chunk
 
+LEXICAL_CONTINUITY = 0.7
+"""Share of common words that stands for a cosine of 1, between chunks without embeddings."""
+
 Rule: TypeAlias = Callable[[Chunk, Chunk, Continuity, RetrievalConfig], bool]
 """`rule(left, right, continuity, config)`: whether no window may grow across the boundary, from either side."""
 
@@ -23,34 +26,27 @@ class Guard:
     ----------
     reason : given in traces and in `dropped`
     letter : drawn by `retrivex query --explain` where a window stopped
-    options : of the config; the guard is on where one of them is neither None nor False
+    option : of the config, that switches the guard on
     rule : whether growth stops between two neighbouring chunks
     within_section : whether it may stop growth between two chunks that have the same heading path
     """
 
     reason: str
     letter: str
-    options: tuple[str, ...]
+    option: str
     rule: Rule
     within_section: bool = True
 
     def is_on(self, config: RetrievalConfig) -> bool:
         """Whether the config asks for it."""
-        values = [getattr(config, option) for option in self.options]
-        return any(value is not None and value is not False for value in values)
-
-
-def _is_below_floor(_left: Chunk, _right: Chunk, continuity: Continuity, config: RetrievalConfig) -> bool:
-    floor = config.lexical_continuity_floor if continuity.lexical else config.continuity_floor
-    return floor is not None and continuity.value < floor
+        return bool(getattr(config, self.option))
 
 
 def _changes_heading(left: Chunk, right: Chunk, continuity: Continuity, config: RetrievalConfig) -> bool:
-    if left.metadata.heading_path == right.metadata.heading_path:
+    if tuple(left.metadata.heading_path or ()) == tuple(right.metadata.heading_path or ()):
         return False
-    level = config.heading_level
-    needed = config.min_lexical_continuity if continuity.lexical else config.min_continuity
-    return heading_of(left, level) != heading_of(right, level) and continuity.value < needed
+    needed = LEXICAL_CONTINUITY * config.min_continuity if continuity.lexical else config.min_continuity
+    return continuity.value < needed
 
 
 def _changes_page(left: Chunk, right: Chunk, _continuity: Continuity, _config: RetrievalConfig) -> bool:
@@ -58,9 +54,8 @@ def _changes_page(left: Chunk, right: Chunk, _continuity: Continuity, _config: R
 
 
 GUARDS = (
-    Guard("continuity", "c", ("continuity_floor", "lexical_continuity_floor"), _is_below_floor),
-    Guard("heading", "h", ("stop_on_heading_change",), _changes_heading, within_section=False),
-    Guard("page", "p", ("stop_on_page_change",), _changes_page),
+    Guard("heading", "h", "stop_on_heading_change", _changes_heading, within_section=False),
+    Guard("page", "p", "stop_on_page_change", _changes_page),
 )
 """Every guard, in the order in which they are asked: the first that refuses gives the reason."""
 
@@ -92,12 +87,6 @@ def refusal(
     """
     asked = guards_of(config) if guards is None else guards
     return next((guard.reason for guard in asked if guard.rule(left, right, continuity, config)), None)
-
-
-def heading_of(chunk: Chunk, level: int | None) -> tuple[str, ...]:
-    """First `level` titles of the heading path; no path and an empty one are the same."""
-    path = chunk.metadata.heading_path
-    return tuple(path[:level]) if path else ()
 
 
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^[^\t\n]+(\t[^\t\n]+)+$")

@@ -41,7 +41,7 @@ def follow(
     seeds : best first
     found : chunks known so far; reached ones are added
     expansion : what the seeds grew to
-    config : `follow_links`, `distance_decay_beta`
+    config : `follow_links`, `weights`
 
     Returns
     -------
@@ -54,7 +54,7 @@ def follow(
     """
     sources: defaultdict[ChunkKey, set[ChunkKey]] = defaultdict(set)  # of every link, by the chunk that it leads to
     strength = {seed.key: seed_strength(seed.relevance) for seed in seeds}
-    decay = math.exp(-config.distance_decay_beta)
+    decay = math.exp(-config.weights.decay)
     linked: dict[ChunkKey, float] = {}
     report = LinkReport()
     grown = {(w.doc_id, chunk_id) for w in expansion.windows for chunk_id in range(w.start, w.end)}

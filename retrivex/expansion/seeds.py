@@ -227,7 +227,7 @@ def prepare_seeds(
     Parameters
     ----------
     seed_hits : one list of hits, or several
-    config : `score_kind`, `score_scale`, `rrf_k`, `k`, `strict`
+    config : `score_kind`, `score_scale`, `k`, `strict`
     allowed : scopes the caller may see
 
     Returns
@@ -252,7 +252,7 @@ def prepare_seeds(
             given.setdefault(key, score)
             by_list.setdefault(key, {})[number] = relevance
     fused, rankings = len(lists) > 1, [list(hits.values()) for hits in lists]
-    ranked = reciprocal_rank_fusion(rankings, k=config.rrf_k) if fused else rankings[0]
+    ranked = reciprocal_rank_fusion(rankings) if fused else rankings[0]
     kept = ranked if config.k is None else ranked[: config.k]
     for hit in ranked[len(kept) :]:
         detail = f"only the best k={config.k} hits are used as seeds"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from struct import Struct
 from typing import NamedTuple
 
 from retrivex.text.sentences import cut_places
 from retrivex.text.structure import WHOLE, Begin, Edges, End, Part, Structure, edges_of, structure_of
-from retrivex.tokens.stored import TextCounts
 
 UNIT_TOKENS = 50
 """Tokens of a group of sentences, about; a longer sentence is a unit of its own."""
@@ -17,6 +18,10 @@ SHORT = 60
 """Characters; more are not few words."""
 
 _FEW_WORDS = 6  # a shorter end of a text goes with what stands before it
+
+
+_ONE = Struct("=q")
+_UNREAD = Edges(Begin.WHOLE, End.DONE, punctuated=False, cased=None)
 
 
 class Cuts(NamedTuple):
@@ -32,39 +37,31 @@ class Cuts(NamedTuple):
     tokens: tuple[int, ...]
 
 
-def group_sentences(text: str, cache: TextCounts, size: int = UNIT_TOKENS) -> Cuts:
+def group_sentences(text: str, tokens: int, size: int = UNIT_TOKENS) -> Cuts:
     """Group the sentences of a text, as many as have some `size` tokens together.
 
-    White space belongs to the group that it follows.
+    White space belongs to the group that it follows. Each group has its share of the tokens, by its characters: that is
+    a price to choose by; what is shown is counted.
+
+    Parameters
+    ----------
+    text : of a chunk
+    tokens : of all of it
+    size : tokens of a group, about
 
     Examples
     --------
-    >>> from retrivex.tokens.cache import TokenCache
-    >>> from retrivex.tokens.tokenizer import CallableTokenizer
-    >>> words = TokenCache(CallableTokenizer(lambda text: len(text.split()), name="words"))
-    >>> group_sentences("Bees sleep. Ants work. They never rest.", words, size=5)
+    >>> group_sentences("Bees sleep. Ants work. They never rest.", 7, size=5)
     Cuts(ends=(23, 39), tokens=(4, 3))
     """
     structure = structure_of(text)
-    return _group(text, structure, edges_of(text, structure), cache, size)
+    return _group(text, structure, edges_of(text, structure), tokens, size)
 
 
-def _group(text: str, structure: Structure, edges: Edges, cache: TextCounts, size: int) -> Cuts:
-    read = cache.read(text)
-    if read is not None:
-        ends = _group_by_size(text, structure, edges, size, read.tokens)
-        return Cuts(ends, tuple(read.parts(ends)))
-    whole = cache.count(text)
-    cuts = _count_groups(text, _group_by_size(text, structure, edges, size, whole), cache)
-    # counts of texts and of their parts differ by about one a cut: a stored count that is further off is wrong
-    if abs(sum(cuts.tokens) - whole) > len(cuts.ends) and (counted := cache.count_anew(text)) != whole:
-        cuts = _count_groups(text, _group_by_size(text, structure, edges, size, counted), cache)
-    return cuts
-
-
-def _count_groups(text: str, ends: tuple[int, ...], cache: TextCounts) -> Cuts:
-    counts = cache.tokenizer.count_many([text[low:high] for low, high in zip([0, *ends], ends, strict=False)])
-    return Cuts(ends, tuple(counts))
+def _group(text: str, structure: Structure, edges: Edges, tokens: int, size: int) -> Cuts:
+    ends = _group_by_size(text, structure, edges, size, tokens)
+    before = [(tokens * end + len(text) // 2) // max(1, len(text)) for end in (0, *ends)]
+    return Cuts(ends, tuple(high - low for low, high in pairwise(before)))
 
 
 def _group_by_size(text: str, structure: Structure, edges: Edges, size: int, whole: int) -> tuple[int, ...]:
@@ -168,8 +165,15 @@ class ChunkCuts(NamedTuple):
         return cls(cuts, ends, tokens, edges, fence, edges.begin <= Begin.SUSPECT, edges.end is End.DONE)
 
     @classmethod
-    def read(cls, text: str, fence: str, cache: TextCounts, size: int = UNIT_TOKENS) -> ChunkCuts:
-        """Cut a text that begins inside a fence with that mark; an empty one stands for none."""
+    def whole(cls, text: str, tokens: int) -> ChunkCuts:
+        """Return the cuts of a text that is not read: it is one group, and seems to be finished."""
+        # written out, as it is made for most of the candidates of every call
+        cuts = Cuts((len(text),), (tokens,))
+        return cls(cuts, _ONE.pack(len(text)), _ONE.pack(tokens), _UNREAD, "", True, True)
+
+    @classmethod
+    def read(cls, text: str, fence: str, tokens: int, size: int = UNIT_TOKENS) -> ChunkCuts:
+        """Cut a text of so many tokens that begins inside a fence with that mark; an empty one stands for none."""
         structure = structure_of(text, fence)
         edges = edges_of(text, structure, fence)
-        return cls.of(_group(text, structure, edges, cache, size), edges, structure.fence)
+        return cls.of(_group(text, structure, edges, tokens, size), edges, structure.fence)

@@ -26,14 +26,10 @@ def merge(windows: Sequence[Window], found: Mapping[ChunkKey, Chunk], config: Re
     ----------
     windows : of seeds and linked chunks, in any order
     found : every chunk of the windows
-    config : `joiner`, `max_gap_chars`
+    config : `max_gap_chars`
     """
     stitched = [
-        stitch(
-            [found[window.doc_id, chunk_id] for chunk_id in range(window.start, window.end)],
-            config.joiner,
-            config.max_gap_chars,
-        )
+        stitch([found[window.doc_id, chunk_id] for chunk_id in range(window.start, window.end)], config.max_gap_chars)
         for window in merge_windows(windows)
     ]
     inconsistent = [chunk for part in stitched for chunk in part.inconsistent]

@@ -11,18 +11,16 @@ from operator import lt
 
 from retrivex.merging.cuts import UNIT_TOKENS, ChunkCuts, Cuts
 from retrivex.text.structure import Begin, Edges, End
-from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
-VERSION = 2
+VERSION = 3
 """Of the rules by which texts are cut: raised when they change, so that what was cut by other rules is cut anew."""
 
 _HEAD = struct.Struct("<IBBBBI")  # checksum, how it begins and ends, whether punctuated, cased, and number of cuts
 _CHECKED_FROM = 4
 _LARGEST = 2**32 - 1
 _BEGINS, _ENDS, _CASED = tuple(Begin), tuple(End), (None, False, True)
-_MAX_CHARS = 1_000_000  # of texts whose counts are kept while an index is made
 
 
 def count_and_cut(texts: Sequence[str], tokenizer: Tokenizer) -> list[StoredCount]:
@@ -38,14 +36,13 @@ def count_and_cut(texts: Sequence[str], tokenizer: Tokenizer) -> list[StoredCoun
     >>> unpack(stored.cuts, "Bees sleep!", "words") is None
     True
     """
-    counts = TokenCache(tokenizer, _MAX_CHARS)
     made = []
-    for text in texts:
-        cuts = ChunkCuts.read(text, "", counts)
+    for text, tokens in zip(texts, tokenizer.count_many(texts), strict=True):
+        cuts = ChunkCuts.read(text, "", tokens)
         # a tokenizer may count what it likes: what does not fit is not kept
         fits = max((len(text), *cuts.cuts.tokens)) <= _LARGEST
         packed = pack(cuts, text, tokenizer.name) if fits else None
-        made.append(StoredCount.of(text, counts.count(text), tokenizer.name, packed))
+        made.append(StoredCount.of(text, tokens, tokenizer.name, packed))
     return made
 
 

@@ -36,7 +36,7 @@ def swap_in(
     parents : by parent_id
     token_counts : tokens of each parent, by parent_id
     room : tokens the budget has left
-    config : `parent_coverage`, `max_parent_chars`
+    config : `return_parents`, `max_parent_chars`
 
     Returns
     -------

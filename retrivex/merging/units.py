@@ -77,7 +77,8 @@ class Units(Sequence[Unit]):
     axis : the chunks they were cut from
     run, first, last, start, end, tokens : as in `Unit`
     torn : whether each is part of a sentence, or a heading without its text, at the edge of a run; None where none is
-    hidden : whether each is torn and has no text of a hit, so that it is not to be shown; None where none is
+    hidden : whether each is not to be shown: torn, without any text of a hit, or a chunk that was not cut; None where
+        none is
 
     Attributes
     ----------
@@ -177,6 +178,25 @@ class EdgeRules(NamedTuple):
     absent: Collection[ChunkKey] = ()
 
 
+class Fineness(NamedTuple):
+    """Which of c chunks are cut into units; each of the others is valued as a whole.
+
+    Parameters
+    ----------
+    cut : shape (c,)
+    tokens : shape (c,), of each, estimated; of those that are not cut
+    """
+
+    cut: NDArray[np.bool_]
+    tokens: Integers
+
+    @classmethod
+    def full(cls, axis: OffsetIndex) -> Fineness:
+        """Cut all."""
+        count = len(axis.chunks)
+        return cls(np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64))
+
+
 class UnitCutter:
     """Cuts runs into units, with a cache of the cuts of texts; safe for several threads.
 
@@ -189,6 +209,7 @@ class UnitCutter:
     def __init__(self, cache: TextCounts, size: int = UNIT_TOKENS) -> None:
         self.cache = cache
         self.size = size
+        self._own = cache
         self._known = TextCache[str, ChunkCuts](_MAX_CHARS, _size)
         self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
         self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
@@ -225,10 +246,13 @@ class UnitCutter:
         return cuts
 
     def _read_all(self, texts: Sequence[str]) -> list[ChunkCuts]:
-        return [self._read("", text) for text in texts]
+        return self._read([("", text) for text in texts])
 
-    def _read(self, fence: str, text: str) -> ChunkCuts:
-        return ChunkCuts.read(text, fence, self.cache, self.size)
+    def _read(self, keys: Sequence[tuple[str, str]]) -> list[ChunkCuts]:
+        counts = self._own.count_many([text for _, text in keys])  # what is kept is nobody else's word
+        return [
+            ChunkCuts.read(text, fence, count, self.size) for (fence, text), count in zip(keys, counts, strict=True)
+        ]
 
     def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
         """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
@@ -243,27 +267,35 @@ class UnitCutter:
         rules : what is known of their edges
         """
         axis = OffsetIndex(runs)
-        known = self._look_up(axis.texts)
+        return self.cut(axis, rules, Fineness.full(axis))
+
+    def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
+        """Return the units of some chunks, as `units` does, and each of the others as one, which is hidden."""
+        fine = fineness.cut.tolist()
+        found = iter(self._look_up([text for text, cut in zip(axis.texts, fine, strict=True) if cut]))
+        known = [
+            next(found) if cut else ChunkCuts.whole(text, tokens)
+            for text, cut, tokens in zip(axis.texts, fine, fineness.tokens.tolist(), strict=True)
+        ]
         # single letters are found in a tenth of the time of strings
         if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
-            known = self._in_order(axis, known)
-        return _Cutting(axis, known, self.cache, self.size).units(rules)
+            known = self._in_order(axis, known, fine)
+        return _Cutting(axis, known, fineness.cut, self.size).units(rules)
 
-    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts]) -> list[ChunkCuts]:
+    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Sequence[bool]) -> list[ChunkCuts]:
         """Read the chunks again that begin inside a fence."""
         made: list[ChunkCuts] = []
         goes_on = [False, *axis.goes_on.tolist()]
         for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
-            if goes_on[at]:
+            if not fine[at]:
+                made.append(one)
+                continue
+            if goes_on[at] and fine[at - 1]:
                 fence = made[-1].fence
             else:
                 lead = axis.chunks[at].metadata.prefix
                 fence = structure_of(lead).fence if lead and begins_block(lead, 0) else fence_at_start(text)
-            made.append(
-                self._in_fences.find([(fence, text)], lambda fresh: [self._read(*key) for key in fresh])[0]
-                if fence
-                else one
-            )
+            made.append(self._in_fences.find([(fence, text)], self._read)[0] if fence else one)
         return made
 
 
@@ -274,14 +306,14 @@ class _Cutting:
     ----------
     axis : the chunks
     known : what is remembered of each
-    cache : counts what is not
+    fine : shape (c,), which of them were cut; no unit joins one that was not
     size : tokens of a group
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[ChunkCuts], cache: TextCounts, size: int) -> None:
+    def __init__(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: NDArray[np.bool_], size: int) -> None:
         self.axis = axis
         self.known = known
-        self.cache = cache
+        self.fine = fine
         self.size = size
         ends = [one.ends for one in known]
         sizes = np.array(list(map(len, ends)), dtype=np.int64) // _NUMBER
@@ -308,9 +340,9 @@ class _Cutting:
             fields = [row[self.kept] for row in fields]
         units = Units(self.axis, *fields)
         torn = _Edges(units, self.known, rules).torn()
-        if torn is None:
-            return units
-        hidden = torn & ~_of_hits(units, rules.hits)
+        hidden = ~self.fine[units.chunk]
+        if torn is not None:
+            hidden |= torn & ~_of_hits(units, rules.hits)
         return Units(self.axis, *fields, torn=torn, hidden=hidden if hidden.any() else None)
 
     def _meetings(self) -> Iterator[tuple[int, int, int, int, int]]:
@@ -319,6 +351,7 @@ class _Cutting:
         reached = np.maximum.accumulate(axis.ends)[:-1]
         done, begins = bytes([one.done for one in self.known[:-1]]), bytes([one.begins for one in self.known[1:]])
         finished = np.frombuffer(done, dtype=np.bool_) & np.frombuffer(begins, dtype=np.bool_)
+        finished |= ~(self.fine[1:] & self.fine[:-1])
         simple = finished & (axis.starts[1:] == reached) & (axis.ends[:-1] == reached)
         chunks = (axis.goes_on & ~simple).nonzero()[0] + 1
         if not len(chunks):
@@ -332,8 +365,9 @@ class _Cutting:
         """Let the units of a chunk begin where those before it end."""
         text = self.axis.runs[run].text
         before, after = self.known[chunk - 1].edges, self.known[chunk].edges
+        may_join = bool(self.fine[chunk - 1] and self.fine[chunk])
         if low >= reached:
-            goes_on = self._goes_on(before, after, text, reached, low)
+            goes_on = may_join and self._goes_on(before, after, text, reached, low)
             if goes_on is not False:
                 at = int(self.begins[chunk])
                 self._merge(at, chunk, text, surely=goes_on is True)
@@ -347,9 +381,11 @@ class _Cutting:
         if reached - low in ends or over == len(ends):  # the chunk knows where its own sentences end
             return
         at += over
+        length = int(self.end[at] - self.start[at])
+        self.tokens[at] = -(-int(self.tokens[at]) * (int(self.end[at]) - reached) // length)
         self.start[at] = reached
-        self.tokens[at] = self.cache.count(text[reached : int(self.end[at])])
-        self._merge(at, chunk, text, surely=before.end in PARTED)
+        if may_join:
+            self._merge(at, chunk, text, surely=before.end in PARTED)
 
     def _is_short_rest(self, at: int, chunk: int, text: str, before: End) -> bool:
         """Whether what a chunk began with was no rest of a sentence: part of a heading, or of an abbreviation."""
@@ -404,7 +440,7 @@ class _Cutting:
         if fits:
             self.kept[at] = False
             self.end[before], self.last[before] = self.end[at], self.first[self.begins[chunk]]
-            self.tokens[before] = self.cache.count(text[self.start[before] : self.end[before]])
+            self.tokens[before] += self.tokens[at]
 
     def _before(self, at: int) -> int:
         return self._kept_before(at)[-1]

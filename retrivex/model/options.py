@@ -55,7 +55,11 @@ def clear_errors(model: type[BaseModel]) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise ConfigError("; ".join(_problem(problem, model) for problem in error.errors())) from None
+        rules: dict[str, list[str]] = {}  # a value that fits none of several forms breaks the rule of each
+        for problem in error.errors():
+            value, rule = _problem(problem, model)
+            rules.setdefault(value, []).append(rule)
+        raise ConfigError("; ".join(value + ", or ".join(broken) for value, broken in rules.items())) from None
 
 
 def suggest(name: str, known: Iterable[str], where: str) -> str:
@@ -95,12 +99,17 @@ def _fold(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
+_TYPE = re.compile(r"(literal|tuple|function-\w+)\[|(constrained-)?(int|float|str)$")
+"""Names of types, by which pydantic tells the forms of a value apart."""
+
+
+def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> tuple[str, str]:
+    """Return what is wrong, and the rule that it breaks."""
+    name = ".".join(str(part) for part in problem["loc"] if not _TYPE.match(str(part)))
     if problem["type"] == "extra_forbidden":
-        return f"{name}: there is no such option; {suggest(name, model.model_fields, model.__name__)}"
+        return name, f": there is no such option; {suggest(name, model.model_fields, model.__name__)}"
     cause = problem.get("ctx", {}).get("error")
     if isinstance(cause, RetrivexError):  # it names the value itself
-        return str(cause) if not name or name in str(cause) else f"{name}: {cause}"
+        return (str(cause), "") if not name or name in str(cause) else (f"{name}: ", str(cause))
     rule = problem["msg"].replace("Input should", "it should", 1)
-    return f"{name or model.__name__} is {quoted(problem['input'])}: {rule}"
+    return f"{name or model.__name__} is {quoted(problem['input'])}: ", rule

@@ -171,8 +171,7 @@ def _border_length(right: str, left: str) -> int:
 class _Stitcher:
     """Builds one run chunk by chunk; `add` returns False where the chunk cannot continue it."""
 
-    def __init__(self, joiner: str | None, max_gap: int) -> None:
-        self.joiner = joiner
+    def __init__(self, max_gap: int) -> None:
         self.max_gap = max_gap
         self.inconsistent: list[Chunk] = []
         self.gaps: list[Gap] = []
@@ -234,7 +233,7 @@ class _Stitcher:
         return "".join(reversed(taken))[max(0, held - size) :]
 
     def _join(self, following: str, gap: int) -> None:
-        joiner = guess_joiner(following, gap) if self.joiner is None else self.joiner
+        joiner = guess_joiner(following, gap)
         self.parts.append(joiner)
         self.length += len(joiner)
 
@@ -302,18 +301,17 @@ def guess_joiner(following: str, gap: int) -> str:
     return "\n" if _BLOCK_START.match(following) else " "
 
 
-def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = MAX_GAP) -> Stitched:
+def stitch(chunks: Sequence[Chunk], max_gap: int = MAX_GAP) -> Stitched:
     """Join chunks of one document with consecutive ids into runs of stitched text.
 
     By offsets where they are there: overlaps are kept once, contained chunks add nothing, a gap of up to
-    `max_gap` characters (white space the splitter dropped) is closed with `joiner`, a wider one begins a new run:
-    it may have held words, and nothing says which.
+    `max_gap` characters (white space the splitter dropped) is closed as `guess_joiner` says, a wider one begins a new
+    run: it may have held words, and nothing says which.
     Without offsets, or where they cannot be right, by the longest suffix of one that is a prefix of the next.
 
     Parameters
     ----------
     chunks : of one document, ids ascending by one
-    joiner : text that closes a gap where white space is missing; None guesses it, see `guess_joiner`
     max_gap : in characters
 
     Examples
@@ -326,7 +324,7 @@ def stitch(chunks: Sequence[Chunk], joiner: str | None = None, max_gap: int = MA
     """
     if (run := _abutting(chunks)) is not None:
         return Stitched([run], [], [])
-    builder = _Stitcher(joiner, max_gap)
+    builder = _Stitcher(max_gap)
     runs: list[Run] = []
     for chunk in chunks:
         if not builder.add(chunk):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
 from functools import cache
@@ -18,26 +18,6 @@ from retrivex.errors import ChunkError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkMetadata, with_lists
 from retrivex.model.numbers import parse_whole_number
 from retrivex.model.options import closest_name
-
-CHUNK_KEYS = (
-    "doc_id",
-    "chunk_id",
-    "text",
-    "char_start",
-    "char_end",
-    "heading_path",
-    "page",
-    "parent_id",
-    "metadata",
-    "timestamp",
-    "chunk_count",
-    "scope",
-    "links",
-    "prefix",
-    "embedding",
-)
-"""Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""
-
 
 _PLAIN = (str, int, bool)
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -101,24 +81,11 @@ def chunk_from_dict(record: Mapping[str, Any]) -> Chunk:
     2
     """
     fields = check_keys(record, CHUNK_KEYS, ChunkError)
-    heading_path = fields.get("heading_path")
-    metadata = ChunkMetadata(
-        doc_id=as_string(require(fields, "doc_id", ChunkError), "doc_id", ChunkError),
-        chunk_id=_position(require(fields, "chunk_id", ChunkError), "chunk_id"),
-        char_start=_optional_integer(fields, "char_start"),
-        char_end=_optional_integer(fields, "char_end"),
-        parent_id=_optional_string(fields, "parent_id"),
-        heading_path=None if heading_path is None else _strings(heading_path, "heading_path"),
-        page=_optional_integer(fields, "page"),
-        custom_metadata=mapping(fields, "metadata", ChunkError),
-        timestamp=number(fields, "timestamp", ChunkError),
-        chunk_count=_optional_integer(fields, "chunk_count"),
-        scope=_optional_string(fields, "scope"),
-        links=_links(fields.get("links", [])),
-        prefix=_optional_string(fields, "prefix"),
-    )
-    text = as_string(require(fields, "text", ChunkError), "text", ChunkError)
-    return Chunk(text, metadata, _embedding(fields.get("embedding")))
+    for key in _NEEDED:
+        require(fields, key, ChunkError)
+    read = {key: _READERS[key](value, key, ChunkError) for key, value in fields.items()}
+    text, embedding = read.pop("text"), read.pop("embedding", None)
+    return Chunk(text, ChunkMetadata(custom_metadata=read.pop("metadata", {}), **read), embedding)
 
 
 def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
@@ -154,45 +121,6 @@ def chunk_to_dict(chunk: Chunk, *, embedding: bool = True) -> dict[str, Any]:
         "embedding": None if vector is None else np.asarray(vector, dtype=np.float64).tolist(),
     }
     return {key: value for key, value in record.items() if value is not None}
-
-
-def _optional_string(fields: Mapping[str, Any], key: str) -> str | None:
-    return as_string(fields[key], key, ChunkError) if key in fields else None
-
-
-def _optional_integer(fields: Mapping[str, Any], key: str) -> int | None:
-    return integer(fields[key], key, ChunkError) if key in fields else None
-
-
-def _strings(value: Any, key: str) -> tuple[str, ...]:
-    return tuple(as_string(item, key, ChunkError) for item in listing(value, key, ChunkError))
-
-
-def _links(value: Any) -> tuple[tuple[str, int], ...]:
-    links = listing(value, "links", ChunkError)
-    if not all(isinstance(link, list | tuple) and len(link) == 2 for link in links):
-        raise ChunkError(f"links is {value!r}: it must be a list of [doc_id, chunk_id]")
-    return tuple((as_string(doc, "links", ChunkError), _position(chunk, "links")) for doc, chunk in links)
-
-
-def _position(value: Any, key: str) -> int:
-    chunk_id = parse_whole_number(value)
-    if isinstance(chunk_id, str):
-        raise ChunkError(
-            f"{key} is {chunk_id!r}: it must be a whole number; number the chunks of a document 0, 1, 2, ... and keep "
-            "an id of your own in metadata"
-        )
-    return integer(chunk_id, key, ChunkError)
-
-
-def _embedding(value: Any) -> list[float] | None:
-    if value is None:
-        return None
-    numbers = listing(value, "embedding", ChunkError)
-    bad = [n for n in numbers if isinstance(n, bool) or not isinstance(n, int | float) or not is_finite(n)]
-    if bad or not numbers:
-        raise ChunkError(f"embedding has {bad[0] if bad else 'no numbers'!r}: it must be a list of finite numbers")
-    return [float(n) for n in numbers]
 
 
 def check_keys(record: Mapping[str, Any], known: tuple[str, ...], error: type[RetrivexError]) -> dict[str, Any]:
@@ -253,9 +181,11 @@ def integer(value: Any, key: str, error: type[RetrivexError]) -> int:
 
 def number(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> float | None:
     """Return a finite number, or None where there is none."""
-    if key not in fields:
-        return None
-    value = fields[key]
+    return as_number(fields[key], key, error) if key in fields else None
+
+
+def as_number(value: Any, key: str, error: type[RetrivexError]) -> float:
+    """Return `value` if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
         raise error(f"{key} is {value!r}: it must be a finite number; give Unix seconds")
     return float(value)
@@ -271,7 +201,11 @@ def is_finite(value: float) -> bool:
 
 def mapping(fields: Mapping[str, Any], key: str, error: type[RetrivexError]) -> dict[str, Any]:
     """Return an object; an empty one where there is none."""
-    value = fields.get(key, {})
+    return as_mapping(fields.get(key, {}), key, error)
+
+
+def as_mapping(value: Any, key: str, error: type[RetrivexError]) -> dict[str, Any]:
+    """Return `value` if it is an object."""
     if not isinstance(value, dict):
         raise error(f"{key} is {value!r}: it must be an object")
     return value
@@ -301,7 +235,8 @@ def check_types(made: Any, where: str) -> None:
     for name, hint in _types_of(kind).items():
         value = getattr(made, name)
         if not fits(value, hint, f"{where}.{name}"):
-            raise RetrivexError(f"{where}.{name} is {value!r}: it must be {getattr(hint, '__name__', hint)}")
+            kind_name = str(hint).replace("typing.", "") if get_args(hint) else getattr(hint, "__name__", hint)
+            raise RetrivexError(f"{where}.{name} is {value!r}: it must be {kind_name}")
 
 
 @cache
@@ -332,3 +267,57 @@ def fits(value: Any, hint: Any, where: str) -> bool:
     if is_dataclass(value) and not isinstance(value, Chunk):
         check_types(value, where)
     return True
+
+
+def _strings(value: Any, key: str, error: type[RetrivexError]) -> tuple[str, ...]:
+    return tuple(as_string(item, key, error) for item in listing(value, key, error))
+
+
+def _links(value: Any, key: str, error: type[RetrivexError]) -> tuple[tuple[str, int], ...]:
+    links = listing(value, key, error)
+    if not all(isinstance(link, list | tuple) and len(link) == 2 for link in links):
+        raise error(f"{key} is {value!r}: it must be a list of [doc_id, chunk_id]")
+    return tuple((as_string(doc, key, error), _position(chunk, key, error)) for doc, chunk in links)
+
+
+def _position(value: Any, key: str, error: type[RetrivexError]) -> int:
+    chunk_id = parse_whole_number(value)
+    if isinstance(chunk_id, str):
+        raise error(
+            f"{key} is {chunk_id!r}: it must be a whole number; number the chunks of a document 0, 1, 2, ... and keep "
+            "an id of your own in metadata"
+        )
+    return integer(chunk_id, key, error)
+
+
+def _embedding(value: Any, key: str, error: type[RetrivexError]) -> list[float]:
+    numbers = listing(value, key, error)
+    bad = [n for n in numbers if isinstance(n, bool) or not isinstance(n, int | float) or not is_finite(n)]
+    if bad or not numbers:
+        raise error(f"{key} has {bad[0] if bad else 'no numbers'!r}: it must be a list of finite numbers")
+    return [float(n) for n in numbers]
+
+
+_READERS: Mapping[str, Callable[[Any, str, type[RetrivexError]], Any]] = {
+    "doc_id": as_string,
+    "chunk_id": _position,
+    "text": as_string,
+    "char_start": integer,
+    "char_end": integer,
+    "heading_path": _strings,
+    "page": integer,
+    "parent_id": as_string,
+    "metadata": as_mapping,
+    "timestamp": as_number,
+    "chunk_count": integer,
+    "scope": as_string,
+    "links": _links,
+    "prefix": as_string,
+    "embedding": _embedding,
+}
+"""What reads each key of a chunk's object."""
+
+_NEEDED = ("doc_id", "chunk_id", "text")
+
+CHUNK_KEYS = tuple(_READERS)
+"""Keys of a chunk's object; `metadata` holds what `ChunkMetadata.custom_metadata` does."""

@@ -99,14 +99,9 @@ def gap_marker(before: Span, after: Span) -> str | None:
     return f"[... {omitted:,} chunks omitted ...]" if omitted > 0 else None
 
 
-def gap_sample(style: Style) -> str:
-    """Return what a gap marker adds in front of a span, for counting ahead; empty where none is written."""
-    return SEPARATOR + "[... 100,000 characters omitted ...]" if style.gap_markers else ""
-
-
-def opening_samples(chunks: Sequence[Chunk], style: Style, *, with_gap: bool = False) -> list[str]:
-    """Per chunk, what opening a span at it adds around the span's text, with a gap marker or without, to be counted."""
-    around = SEPARATOR + (gap_sample(style) if with_gap else "") + _closing(style)
+def opening_samples(chunks: Sequence[Chunk], style: Style) -> list[str]:
+    """Per chunk, what opening a span at it adds around the span's text, to be counted; no gap marker is among it."""
+    around = SEPARATOR + _closing(style)
     if style.header == "none" and style.format != "xml":
         plain = around + _opening(88, "", "", style)
         return [plain + (chunk.metadata.prefix or "") if style.prefixes else plain for chunk in chunks]

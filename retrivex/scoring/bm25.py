@@ -90,13 +90,34 @@ class TermCounts(NamedTuple):
         return self.all[self.kept].astype(np.float64)
 
 
-def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> TermCounts:
+class FoundTerms(NamedTuple):
+    """Where the words of a question stand among the candidates, looked up once.
+
+    Parameters
+    ----------
+    terms : of `question_terms`
+    pool : words of all candidates
+    numbers, places : of each place where a term stands, the number of the term and where on the pool's axis
+    """
+
+    terms: Sequence[tuple[str, bool]]
+    pool: TermIndex
+    numbers: Integers
+    places: Integers
+
+    @classmethod
+    def of(cls, question: str, pool: TermIndex) -> FoundTerms:
+        """Look up the words of a question, in any language."""
+        terms = question_terms(question)
+        return cls(terms, pool, *find_terms(terms, pool))
+
+
+def term_counts(found: FoundTerms, starts: NDArray[np.int64]) -> TermCounts:
     """Count how often each word of the question stands in each stretch of the candidates.
 
     Parameters
     ----------
-    question : any language
-    pool : words of all candidates
+    found : words of the question
     starts : shape (n,), where on the pool's axis each stretch begins, ascending; it ends where the next begins
 
     Returns
@@ -105,11 +126,10 @@ def term_counts(question: str, pool: TermIndex, starts: NDArray[np.int64]) -> Te
         Words that stand nearly everywhere are left out of the counts: they tell nothing apart. So are those of one or
         two letters that, in and outside other words, stand everywhere.
     """
-    terms = question_terms(question)
+    terms, pool, numbers, places = found
     if not terms:
         return TermCounts(np.zeros((0, len(starts)), dtype=np.int64), np.zeros(0, dtype=np.bool_), 0.0)
     most = _OFTEN * len(starts) + _FEW
-    numbers, places = find_terms(terms, pool)
     times = np.bincount(numbers, minlength=len(terms))
     informative = (times > 0) & (times < most)
     for number in informative.nonzero()[0].tolist():
@@ -154,6 +174,8 @@ def word_coverage(words: Sequence[str], times: Sequence[int]) -> float:
 
 def find_terms(terms: Sequence[tuple[str, bool]], pool: TermIndex) -> tuple[Integers, Integers]:
     """Return the numbers of the terms of `question_terms` that stand in a text, once for each time, and where."""
+    if not terms:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     spaced = [number for number, (term, _) in enumerate(terms) if not is_unspaced(term[0])]
     numbers, places = pool.find([terms[number] for number in spaced])
     if len(spaced) == len(terms):

@@ -55,7 +55,6 @@ class Coefficients:
     means : shape (f,), what is usual; the trace says by how much a unit is above or below
     confidence : for kinds of hits, a weight for each of `CONFIDENCE_FEATURES`, and the intercept
     fitted : data, date, sizes and scores
-    neighbour_share : part of a unit's value that is its neighbours'; 0.5 in files that do not say
     sharpness : power of the units' probabilities that makes them shares of the evidence, see `expected_shares`
     reads_documents : whether the model was fitted with the features of documents
     fewest_hits : hits below which there is no confidence: with fewer, scores fall less and words are missing, so that
@@ -70,7 +69,6 @@ class Coefficients:
     sharpness: float = 1.0
     reads_documents: bool = True
     fewest_hits: int = 1
-    neighbour_share: float = 0.5
 
     def log_odds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log-odds of each row of features, shape (n,)."""
@@ -105,7 +103,6 @@ class Coefficients:
             "confidence": {kind: list(numbers) for kind, numbers in self.confidence.items()},
             "sharpness": self.sharpness,
             "fewest_hits": self.fewest_hits,
-            "neighbour_share": self.neighbour_share,
             "features": {
                 name: {"weight": float(weight), "mean": float(mean)}
                 for name, weight, mean in zip(NAMES, self.weights, self.means, strict=True)
@@ -148,21 +145,16 @@ class Coefficients:
             confidence = as_confidence(data["confidence"])
             sharpness = float(data.get("sharpness", 1.0))
             fewest_hits = operator.index(data.get("fewest_hits", 1))
-            neighbour_share = float(data.get("neighbour_share", 0.5))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise RetrivexError(
                 f"{where} are broken ({quoted(error, 200)}): fit them again with `retrivex tune`"
             ) from error
-        numbers = [*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness, neighbour_share]
-        _check_sizes(numbers, sharpness, fewest_hits, neighbour_share, where)
-        return cls(
-            weights, intercept, means, confidence, fitted, sharpness, reads_documents, fewest_hits, neighbour_share
-        )
+        numbers = [*weights, *means, intercept, *chain.from_iterable(confidence.values()), sharpness]
+        _check_sizes(numbers, sharpness, fewest_hits, where)
+        return cls(weights, intercept, means, confidence, fitted, sharpness, reads_documents, fewest_hits)
 
 
-def _check_sizes(
-    numbers: Sequence[float], sharpness: float, fewest_hits: int, neighbour_share: float, where: str
-) -> None:
+def _check_sizes(numbers: Sequence[float], sharpness: float, fewest_hits: int, where: str) -> None:
     """Refuse what no fit gives and no exponential takes."""
     if not np.isfinite(numbers).all():
         raise RetrivexError(f"{where} hold numbers that are not finite: fit them again with `retrivex tune`")
@@ -176,11 +168,6 @@ def _check_sizes(
             f"{where} have sharpness {sharpness:g} and fewest_hits {quoted(fewest_hits, 40)}: sharpness lies between "
             f"{sharpest[0]:g} and {sharpest[1]:g}, fewest_hits from 0 to {MAX_NUMBER:g}; "
             "fit them again with `retrivex tune`"
-        )
-    if not 0 <= neighbour_share <= 1:
-        raise RetrivexError(
-            f"{where} have neighbour_share {neighbour_share:g}: it lies between 0 and 1; fit them again with "
-            "`retrivex tune`"
         )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from retrivex.model.chunk import Chunk
 from retrivex.model.run import Run
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.similarity.pairwise import EmbeddingSimilarity, Similarity, TextSimilarity
 from retrivex.similarity.vectors import Floats, as_matrix
 

@@ -89,6 +89,19 @@ class DocumentMatch:
 
 def match_names(question: str, chunks: Sequence[Chunk], indexer: TermIndexer) -> DocumentMatch:
     """Look for the words of a question in the names of the documents that some chunks are of, and in the chunks."""
+    names = names_of(chunks)
+    terms = question_terms(question)
+    numbers = {doc_id: number for number, doc_id in enumerate(names)}
+    named = np.zeros((len(terms), len(names)), dtype=np.bool_)
+    if len(names) > 1 and terms:
+        pool, starts = indexer.stretches([_split("\n".join(some)) for some in names.values()])
+        found, places = find_terms(terms, pool)
+        named[found, starts.searchsorted(places, side="right") - 1] = True
+    return DocumentMatch(numbers, terms, named, np.zeros_like(named))
+
+
+def names_of(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+    """Return the names of each document: its id, its titles, and the top heading that all of its chunks share."""
     names: dict[str, list[str]] = {}
     headings: dict[str, str] = {}
     for chunk in chunks:
@@ -101,14 +114,7 @@ def match_names(question: str, chunks: Sequence[Chunk], indexer: TermIndexer) ->
             headings[metadata.doc_id] = top
         elif headings[metadata.doc_id] != top:
             headings[metadata.doc_id] = ""
-    terms = question_terms(question)
-    numbers = {doc_id: number for number, doc_id in enumerate(names)}
-    named = np.zeros((len(terms), len(names)), dtype=np.bool_)
-    if len(names) > 1 and terms:
-        pool, starts = indexer.stretches([_split("\n".join([*name, headings[key]])) for key, name in names.items()])
-        found, places = find_terms(terms, pool)
-        named[found, starts.searchsorted(places, side="right") - 1] = True
-    return DocumentMatch(numbers, terms, named, np.zeros_like(named))
+    return {doc_id: [*some, headings[doc_id]] for doc_id, some in names.items()}
 
 
 @lru_cache(maxsize=4096)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.expansion.seeds import Seed
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.units import Unit, Units
 from retrivex.model.chunk import ChunkKey
-from retrivex.scoring.bm25 import TermCounts, bm25, inverse_frequency, term_counts
+from retrivex.scoring.bm25 import FoundTerms, TermCounts, bm25, inverse_frequency, term_counts
 from retrivex.scoring.document_match import (
     DOCUMENT_FEATURES,
     DocumentMatch,
@@ -26,7 +25,7 @@ from retrivex.scoring.document_match import (
     document_of_units,
     with_texts,
 )
-from retrivex.text.terms import TermIndex
+from retrivex.scoring.hit_signal import standard_scores
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,13 +38,8 @@ WORD_WIDTHS = (60, 200)
 
 _REACHES = np.array([*WORD_WIDTHS, *WIDTHS], dtype=np.float64)[:, None]
 
-_FARTHEST = 8  # chunks from a hit; beyond that it makes no difference
-
 MIN_OTHER_WORDS = 2
 """Words beside a document's name that a question must have for its name not to count in its units."""
-
-DECAY = 0.6
-"""What is left of a hit's score one chunk away, above the worst hit's."""
 
 NAMES = (
     "similarity", "similarity below best", "similarity, better side", "similarity, worse side",
@@ -88,19 +82,6 @@ class UnitTable:
     values: Floats
     coverage: float = 0.0
     match: DocumentMatch | None = None
-
-
-def _z(signals: Floats) -> Floats:
-    """Return standard scores of signals over the units of the query, shape (..., n); all 0 where they are equal."""
-    level = signals - _mean(signals)
-    spread = np.sqrt(_mean(level * level))
-    flat = spread <= 1e-9
-    return np.where(flat, 0.0, level / np.where(flat, 1.0, spread)) if np.count_nonzero(flat) else level / spread
-
-
-def _mean(signals: Floats) -> Floats:
-    # the method `mean` does the same, and takes twice as long for what is as short as this
-    return np.asarray(np.add.reduce(signals, axis=-1, keepdims=True) / signals.shape[-1], dtype=np.float64)
 
 
 class _Line:
@@ -170,78 +151,21 @@ class _Centres:
         return np.asarray(np.interp(self.at, self.places, of_chunk[self.order]), dtype=np.float64)
 
 
-def _hit_signal(
-    axis: OffsetIndex, seeds: Sequence[Seed], linked: Mapping[ChunkKey, float]
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the score of every chunk, decayed from the hits of its run, and its distance from them, shape (c,)."""
-    standard = _z(np.array([seed.relevance for seed in seeds]))
-    floor = float(standard.min()) - 0.5
-    lifted = dict(zip([seed.key for seed in seeds], (standard - floor).tolist(), strict=True))
-    highest = max(lifted.values(), default=0.0)
-    for key, strength in linked.items():
-        lifted.setdefault(key, strength * highest)
-    score, is_hit = [0.0] * len(axis.chunks), [False] * len(axis.chunks)
-    numbers = axis.numbers
-    for key, strength in lifted.items():
-        at = numbers.get(key)
-        if at is not None:
-            score[at], is_hit[at] = strength, True
-    first = axis.is_first.tolist()
-    decayed = np.array(_decay(score, [0.0 if begins else DECAY for begins in first]))
-    return decayed + floor, np.array(_steps(is_hit, first))
-
-
-def _decay(row: Sequence[float], factors: Sequence[float]) -> list[float]:
-    """Carry values, none negative, from chunk to chunk of a run, both ways; each keeps the largest that reaches it.
-
-    `factors` is what is left of a value between a chunk and the one before it: nothing where a run begins.
-    """
-    onward, back, carry = [], [], 0.0
-    for value, factor in zip(row, factors, strict=True):
-        carry *= factor
-        if value > carry:
-            carry = value
-        onward.append(carry)
-    carry = 0.0
-    for value, factor in zip(reversed(onward), reversed(factors), strict=True):
-        if value > carry:
-            carry = value
-        back.append(carry)
-        carry *= factor
-    return back[::-1]
-
-
-def _steps(is_hit: Sequence[bool], is_first: Sequence[bool]) -> list[int]:
-    """Chunks to the nearest hit of the run, `_FARTHEST` at most."""
-    row, carry = [], _FARTHEST
-    for hit, first in zip(is_hit, is_first, strict=True):
-        carry = 0 if hit else _FARTHEST if first or carry == _FARTHEST else carry + 1
-        row.append(carry)
-    for at in range(len(row) - 2, -1, -1):
-        if row[at] > row[at + 1] + 1 and not is_first[at + 1]:
-            row[at] = row[at + 1] + 1
-    return row
-
-
 def unit_features(
-    question: str,
     units: Units,
-    seeds: Sequence[Seed],
+    hits: tuple[Floats, Integers],
     similarity: Mapping[ChunkKey, float],
-    linked: Mapping[ChunkKey, float],
-    pool: TermIndex,
+    found: FoundTerms,
     match: DocumentMatch | None = None,
 ) -> UnitTable:
     """Describe every unit.
 
     Parameters
     ----------
-    question : any language
     units : n units of the candidates
-    seeds : the hits, best first
+    hits : of `hit_signal`
     similarity : cosine of chunks with the question, where both are embedded; may be empty or miss some
-    linked : strength in [0, 1] with which links reach a chunk
-    pool : words of the candidates
+    found : words of the question among the candidates
     match : names of the candidates' documents; None leaves documents out of account
 
     Returns
@@ -253,17 +177,17 @@ def unit_features(
     if not count:
         return UnitTable(units, np.zeros((0, len(NAMES))))
     line, centres = _Line(units), _Centres(units)
-    score, distance = _hit_signal(units.axis, seeds, linked)
+    score, distance = hits
     hit = centres.along(score)
-    alike = _z(centres.along(_fill_missing(similarity, units.axis, score)) if similarity else hit)
-    terms = term_counts(question, pool, units.axis.bases[units.run] + units.start)
+    alike = standard_scores(centres.along(fill_missing(similarity, units.axis, score)) if similarity else hit)
+    terms = term_counts(found, units.axis.bases[units.run] + units.start)
     by_document = np.zeros((len(DOCUMENT_FEATURES), count))
     if match is not None:
         document = document_of_units(units, match)
         match = with_texts(match, terms.all, document)
         by_document = document_features(match, terms.kept, document)
     words = _word_signals(terms, line, match)
-    standard = _z(np.sqrt(words[:-1]))
+    standard = standard_scores(np.sqrt(words[:-1]))
     own, together = standard[0], standard[1:]
     low, high = line.low[len(WORD_WIDTHS) :], line.high[len(WORD_WIDTHS) :]
     signals = np.array((alike, hit, own))
@@ -295,7 +219,7 @@ def _least(distance: NDArray[np.int64], units: Units) -> NDArray[np.int64]:
     return least
 
 
-def _fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
+def fill_missing(similarity: Mapping[ChunkKey, float], axis: OffsetIndex, score: Floats) -> Floats:
     """Give chunks without an embedding the similarity that chunks with a hit score like theirs have."""
     made = np.array([similarity.get(key, np.nan) for key in axis.keys])
     known = ~np.isnan(made)

@@ -31,10 +31,6 @@ RIDGE = 0.05
 PRIOR = -2.5
 """What is added to the intercept of a model fitted at even odds, in log-odds."""
 
-NEIGHBOUR_SHARE = 0.3
-"""Part of a unit's value that is its neighbours': evidence seldom ends where a unit does. Chosen by the evidence shown
-at three quarters of 1,000 tokens, on six public sets."""
-
 SHARPNESS = (0.2, 5.0)
 """Range in which the sharpness is looked for."""
 
@@ -111,12 +107,7 @@ def fit(samples: Sequence[Sample], *, ridge: float = RIDGE, fitted: Mapping[str,
     solved = _newton(scaled, labels, weights, ridge * float(weights.sum()) / 2)
     slopes = solved[:-1] / spread
     made = Coefficients(slopes, float(solved[-1] - means @ slopes) + PRIOR, means, fitted=dict(fitted or {}))
-    return replace(
-        made,
-        confidence=_fit_confidence(made, samples),
-        sharpness=_fit_sharpness(made, samples),
-        neighbour_share=NEIGHBOUR_SHARE,
-    )
+    return replace(made, confidence=_fit_confidence(made, samples), sharpness=_fit_sharpness(made, samples))
 
 
 def _newton(rows: Floats, labels: Floats, weights: Floats, ridge: float) -> Floats:

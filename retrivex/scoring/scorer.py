@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,101 +13,56 @@ from retrivex.config import RetrievalConfig, ScorerName
 from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
 from retrivex.expansion.seeds import Seed
-from retrivex.merging.units import EdgeRules, Unit, UnitCutter, Units
+from retrivex.merging.offsets import OffsetIndex
+from retrivex.merging.units import EdgeRules, Fineness, Unit, UnitCutter, Units
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run
 from retrivex.rerank.protocol import ScoredSentence
+from retrivex.scoring.bm25 import FoundTerms
 from retrivex.scoring.calibrated import Coefficients, load_coefficients, probabilities
 from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
-from retrivex.scoring.effort import expected_shares
-from retrivex.scoring.features import UnitTable, name_without_embeddings, unit_features
+from retrivex.scoring.effort import OVERLAPPING, expected_shares
+from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.hit_signal import hit_signal
 from retrivex.scoring.knn_fallback import Capacity, interpolate
-from retrivex.scoring.second_hops import lift_named
-from retrivex.scoring.sentences import sentence_log_odds, with_reason
+from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine, chunk_signals
+from retrivex.scoring.scores import Scores
+from retrivex.scoring.second_hops import Lifted, lift_named
+from retrivex.scoring.sentences import sentence_log_odds
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.unit_value import unit_values
 from retrivex.scoring.weighted import chunk_values
+from retrivex.tokens.sampled import sampled_counts
 
 Floats = NDArray[np.float64]
-
-MAX_REASONS = 5
-"""Features that the trace names for a unit at most."""
+Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Values of the candidates, the best 1, or less where the nearest-neighbour fallback lowers them.
+class _Candidates(NamedTuple):
+    """Runs, and what is known of them; fields as the arguments of `Scorer.score` and `unit_features`."""
 
-    Parameters
-    ----------
-    make_chunks : called once, when `chunks` is read; can be pickled, as a composition keeps it
-    units : what is picked; None where whole chunks are
-    values : of the units, as shares of the best
-    probabilities : of each unit that it holds evidence; empty with the weighted scorer
-    make_chunk_probabilities : called once, when `chunk_probabilities` is read
-    table, log_odds, model : of the calibrated scorer; None with the weighted one
-    hedged : of each unit, whether its value is that of the nearest-neighbour fallback
-    match : names of the candidates' documents; None where the model does not read them
-    named : documents that the strongest units of others name, with those others
-    expected : of each unit the share of the evidence that is expected in it; None with the weighted scorer
-    described : shape (4,), of `describe_question`
-    kind, hits : of the hits, and how many
-    sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
-    """
+    runs: Sequence[Run]
+    seeds: Sequence[Seed]
+    hits: tuple[Floats, Integers]
+    similarity: Mapping[ChunkKey, float]
+    capacity: Capacity
+    sentences: Sequence[Sequence[ScoredSentence]] | None
+    terms: FoundTerms
+    match: DocumentMatch | None
 
-    make_chunks: Callable[[], list[list[float]]]
-    units: Units | None = None
-    values: list[float] = field(default_factory=list)
-    probabilities: list[float] = field(default_factory=list)
-    make_chunk_probabilities: Callable[[], list[list[float]]] = list
-    table: UnitTable | None = None
-    log_odds: NDArray[np.float64] | None = None
-    model: Coefficients | None = None
-    hedged: NDArray[np.bool_] | None = None
-    match: DocumentMatch | None = None
-    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    expected: NDArray[np.float64] | None = None
-    described: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
-    kind: HitKind = "other"
-    hits: int = 0
-    sentence_log_odds: NDArray[np.float64] | None = None
 
-    @cached_property
-    def chunks(self) -> list[list[float]]:
-        """Per run, one value a chunk."""
-        return self.make_chunks()
+class _Valued(NamedTuple):
+    """What units are worth, and why; fields as in `Scores`."""
 
-    @cached_property
-    def chunk_probabilities(self) -> list[list[float]]:
-        """Per run, the best unit's probability of each chunk; empty with the weighted scorer."""
-        return self.make_chunk_probabilities()
-
-    @property
-    def scorer(self) -> ScorerName:
-        """Which scorer gave the values."""
-        return "weighted" if self.model is None else "calibrated"
-
-    @property
-    def confidence(self) -> float | None:
-        """Probability that the candidates hold evidence; None where it is not known, or there are none."""
-        if self.model is None or self.log_odds is None or not len(self.log_odds):
-            return None
-        if self.hits < self.model.fewest_hits:
-            return None
-        return self.model.confidence_of(float(self.log_odds.max()), self.described, self.kind)
-
-    def reasons(self, unit: int) -> tuple[tuple[str, float], ...]:
-        """Return the features that moved a unit's log-odds most; empty with the weighted scorer."""
-        if self.model is None or self.table is None:
-            return ()
-        reasons = self.model.reasons(self.table.values[unit], MAX_REASONS)
-        if self.kind != "embeddings":
-            reasons = tuple((name_without_embeddings(name), moved) for name, moved in reasons)
-        if self.sentence_log_odds is None or not self.sentence_log_odds[unit]:
-            return reasons
-        return with_reason(reasons, float(self.sentence_log_odds[unit]))[:MAX_REASONS]
+    table: UnitTable
+    log_odds: Floats
+    moved: Floats | None
+    lifted: Lifted
+    values: Floats
+    hedged: NDArray[np.bool_]
+    kind: HitKind
 
 
 class Scorer:
@@ -121,6 +75,7 @@ class Scorer:
     question : None without one
     cutter : cuts runs into units
     words : of the chunks
+    values_all : whether all chunks are cut and valued in detail, and not only those that the budget may hold
 
     Raises
     ------
@@ -128,7 +83,15 @@ class Scorer:
         If the calibrated scorer is asked for without a question, or its coefficients cannot be read.
     """
 
-    def __init__(self, config: RetrievalConfig, question: str | None, cutter: UnitCutter, words: TermIndexer) -> None:
+    def __init__(
+        self,
+        config: RetrievalConfig,
+        question: str | None,
+        cutter: UnitCutter,
+        words: TermIndexer,
+        *,
+        values_all: bool = False,
+    ) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
             raise RetrivexError(
@@ -139,6 +102,7 @@ class Scorer:
         self.question = question or ""
         self.cutter = cutter
         self.words = words
+        self.values_all = values_all
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 
@@ -171,15 +135,23 @@ class Scorer:
         capacity : what the nearest hits would fill
         sentences : of each run, what a sentence model says of them; only the calibrated scorer reads it
         """
+        axis = OffsetIndex(runs)
+        rules = EdgeRules(frozenset([*linked, *(seed.key for seed in seeds)]), absent)
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
             if self.config.selection_unit != "unit":
                 return Scores(rows.copy)
-            units = self.cutter.units(runs, _edge_rules(seeds, linked, absent))
+            flat = np.array([value for row in rows for value in row])
+            units = self.cutter.cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        units = self.cutter.units(runs, _edge_rules(seeds, linked, absent))
-        return self._score_calibrated(self.model, runs, units, seeds, linked, similarity, capacity, sentences)
+        match = match_names(self.question, axis.chunks, self.words) if self.model.reads_documents else None
+        hits = hit_signal(axis, seeds, linked)
+        terms = FoundTerms.of(self.question, self.words.pool(axis))
+        asked = _Candidates(runs, seeds, hits, similarity, capacity, sentences, terms, match)
+        glance = partial(chunk_signals, axis, hits=hits, similarity=similarity, terms=terms)
+        fineness = self._fineness(axis, seeds, capacity, glance)
+        return self._score_calibrated(self.model, asked, self.cutter.cut(axis, rules, fineness))
 
     def find_named(self, chunks: Sequence[Chunk]) -> str | None:
         """Return the document of some chunks that the question names; None where it names none of them."""
@@ -194,32 +166,46 @@ class Scorer:
         # a word that others' texts have as well does not name it
         return named if any(not any(word in text for text in others) for word in words) else None
 
-    def _score_calibrated(
+    def _fineness(
         self,
-        model: Coefficients,
-        runs: Sequence[Run],
-        units: Units,
+        axis: OffsetIndex,
         seeds: Sequence[Seed],
-        linked: Mapping[ChunkKey, float],
-        similarity: Mapping[ChunkKey, float],
         capacity: Capacity,
-        sentences: Sequence[Sequence[ScoredSentence]] | None,
-    ) -> Scores:
-        match = match_names(self.question, units.axis.chunks, self.words) if model.reads_documents else None
-        table = unit_features(self.question, units, seeds, similarity, linked, self.words.pool(units.axis), match)
+        value_chunks: Callable[[Integers], Floats],
+    ) -> Fineness:
+        """Return which chunks are cut: all, where they are few or where an option may refuse most of the best."""
+        config = self.config
+        picky = config.diversity or config.near_duplicate_threshold is not None or config.quotas is not None
+        if self.values_all or picky or config.selection_unit in ("chunk", "span") or not len(axis.chunks):
+            return Fineness.full(axis)
+        tokens = sampled_counts(axis.texts, [seed.chunk.text for seed in seeds] or axis.texts, self.cutter.cache)
+        if tokens.sum() <= MARGIN * capacity.tokens or len(tokens) <= FEWEST:
+            return Fineness.full(axis)
+        surely = seeds[: config.keep_top]
+        if config.effort == "full" and len(seeds) * float(tokens.mean()) <= OVERLAPPING * capacity.tokens:
+            surely = seeds  # all hits are shown where they fit
+        return Fineness(choose_fine(axis, tokens, value_chunks(tokens), capacity, surely), tokens)
+
+    def _value(self, model: Coefficients, asked: _Candidates, units: Units) -> _Valued:
+        """Value units: what they and what is around them say, and what other documents name."""
+        table = unit_features(units, asked.hits, asked.similarity, asked.terms, asked.match)
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
-            log_odds = log_odds + self._boosts(runs, units)
-        moved = None if sentences is None else sentence_log_odds(units, sentences)
+            log_odds = log_odds + self._boosts(asked.runs, units)
+        moved = None if asked.sentences is None else sentence_log_odds(units, asked.sentences)
         if moved is not None:
             log_odds = log_odds + moved
         lifted = lift_named(probabilities(log_odds), units, self.question)
-        p = lifted.p
-        value = unit_values(p, units.joined, units.torn)
-        kind = kind_of_hits(seeds, embedded=bool(similarity))
-        value, hedged = interpolate(value, table, runs, units, seeds, capacity, self._fallback_weight(kind))
-        chances: list[float] = p.tolist()
-        values: list[float] = value.tolist()
+        values = unit_values(lifted.p, units.joined, units.torn)
+        kind = kind_of_hits(asked.seeds, embedded=bool(asked.similarity))
+        weight = self._fallback_weight(kind)
+        values, hedged = interpolate(values, table, asked.runs, units, asked.seeds, asked.capacity, weight)
+        return _Valued(table, log_odds, moved, lifted, values, hedged, kind)
+
+    def _score_calibrated(self, model: Coefficients, asked: _Candidates, units: Units) -> Scores:
+        valued, runs = self._value(model, asked, units), asked.runs
+        chances: list[float] = valued.lifted.p.tolist()
+        values: list[float] = valued.values.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
         return Scores(
             make_chunks=partial(_chunk_means, runs, units, values),
@@ -227,17 +213,17 @@ class Scorer:
             values=values,
             probabilities=chances,
             make_chunk_probabilities=partial(_chunk_bests, runs, units, chances),
-            table=table,
-            log_odds=log_odds,
+            table=valued.table,
+            log_odds=valued.log_odds,
             model=model,
-            hedged=hedged,
-            match=table.match,
-            named=lifted.named,
-            expected=expected_shares(p, model.sharpness),
-            described=describe_question(table, seeds),
-            kind=kind,
-            hits=len(seeds),
-            sentence_log_odds=moved,
+            hedged=valued.hedged,
+            match=valued.table.match,
+            named=valued.lifted.named,
+            expected=expected_shares(valued.lifted.p, model.sharpness),
+            described=describe_question(valued.table, asked.seeds),
+            kind=valued.kind,
+            hits=len(asked.seeds),
+            sentence_log_odds=valued.moved,
         )
 
     def _fallback_weight(self, kind: HitKind) -> float:
@@ -264,10 +250,6 @@ class Scorer:
                 "return 0.0 where there is nothing to say"
             )
         return float(made)
-
-
-def _edge_rules(seeds: Sequence[Seed], linked: Collection[ChunkKey], absent: Collection[ChunkKey]) -> EdgeRules:
-    return EdgeRules(frozenset([*linked, *(seed.key for seed in seeds)]), absent)
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.units import Units
-from retrivex.model.chunk import Chunk
-from retrivex.scoring.document_match import NAME_FIELDS
+from retrivex.scoring.document_match import names_of
 from retrivex.text.terms import split_words
 from retrivex.text.words import read_text
 
@@ -76,8 +75,8 @@ def lift_named(p: Floats, units: Units, question: str) -> Lifted:
     named: dict[str, tuple[str, ...]] = {}
     lifted = p.copy()
     of_document = np.array([run.doc_id for run in runs], dtype=object)[units.run]
-    for doc_id, names in _names_of([chunk for run in runs for chunk in run.chunks]).items():
-        found = [name for name in names if name in said and name not in asked]
+    for doc_id, names in names_of([chunk for run in runs for chunk in run.chunks]).items():
+        found = [name for name in map(_as_name, names) if name and name in said and name not in asked]
         sources = tuple(key for key, text in texts.items() if key != doc_id and any(name in text for name in found))
         if sources:
             own = of_document == doc_id
@@ -99,18 +98,3 @@ def _as_name(text: str) -> str:
     """Return a name as words; empty where it is too short to say anything."""
     words = _as_words(_ASIDE.sub(" ", text.rpartition("/")[2]))
     return words if sum(map(str.isalnum, words)) >= MIN_LETTERS else ""
-
-
-def _names_of(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
-    """Return the names of each document: its id, its titles, and the top heading that all of its chunks share."""
-    names: dict[str, list[str]] = {}
-    headings: dict[str, set[str]] = {}
-    for chunk in chunks:
-        metadata = chunk.metadata
-        if metadata.doc_id not in names:
-            fields = [metadata.custom_metadata.get(field) for field in NAME_FIELDS] if metadata.custom_metadata else []
-            names[metadata.doc_id] = [metadata.doc_id, *[value for value in fields if isinstance(value, str)]]
-        headings.setdefault(metadata.doc_id, set()).add(metadata.heading_path[0] if metadata.heading_path else "")
-    for doc_id, tops in headings.items():
-        names[doc_id] += tops if len(tops) == 1 else ()
-    return {doc_id: [name for name in map(_as_name, some) if name] for doc_id, some in names.items()}

@@ -61,7 +61,7 @@ def chunk_values(
     relevance : of the seeds, in [0, 1], by key
     linked : strength in [0, 1] with which links reach a chunk, by key
     continuity : of each chunk with the one before it, by key
-    config : the weights and `distance_decay_beta`
+    config : `weights`
     query_similarity : cosine with the question as a share of the best, in [0, 1], by key, where both are embedded;
         what a neighbour gets from a seed is multiplied by it. A seed keeps the score its retriever gave it
 
@@ -85,9 +85,9 @@ def _run_values(
     config: RetrievalConfig,
     query_similarity: Mapping[ChunkKey, float],
 ) -> list[float]:
-    decay = math.exp(-config.distance_decay_beta)
-    w0, w1 = config.similarity_weight, config.adjacency_weight
-    w2, w3 = min(config.continuity_weight, 1.0), config.parent_weight
+    decay = math.exp(-config.weights.decay)
+    w0, w1 = config.weights.similarity, config.weights.adjacency
+    w2, w3 = min(config.weights.continuity, 1.0), config.weights.parent
     values: list[float] = []
     leaving: list[float] = []
     steps: list[float] = []
@@ -170,17 +170,18 @@ def span_factors(
     seed_ids : positions of the seeds in the span's document, ascending
     continuity : of each chunk with the one before it, by key
     whole_parent : whether the span holds all of a parent
-    config : the weights and `distance_decay_beta`
+    config : `weights`
     """
+    weights = config.weights
     similarity = max([relevance.get(key, 0.0) for key in chunk_keys], default=0.0)
-    distance_factor = adjacency([key[1] for key in chunk_keys], seed_ids, config.distance_decay_beta)
+    distance_factor = adjacency([key[1] for key in chunk_keys], seed_ids, weights.decay)
     flows = [min(max(continuity[key].value, 0.0), 1.0) for key in chunk_keys[1:] if key in continuity]
     flow = sum(flows) / len(flows) if flows else NEUTRAL_CONTINUITY
     parent = 1.0 if whole_parent else 0.0
     score = (
-        config.similarity_weight * similarity
-        + config.adjacency_weight * distance_factor
-        + config.continuity_weight * flow
-        + config.parent_weight * parent
+        weights.similarity * similarity
+        + weights.adjacency * distance_factor
+        + weights.continuity * flow
+        + weights.parent * parent
     )
     return SpanFactors(similarity, distance_factor, flow, parent, score)

@@ -16,7 +16,7 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.rendering.render import Style, opening_samples
 from retrivex.scoring.effort import expected_shares
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.selection.duplicates import find_repeats
 from retrivex.selection.problem import Problem
 from retrivex.text.leads import Prefixes, leads_of, may_have_lead
@@ -145,9 +145,7 @@ def _prices(runs: Sequence[Run], units: Units | None, cut: _Cut, cache: TextCoun
     """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it."""
     if units is None or cut.unit_of is None:
         return _chunk_prices(runs, cut.pieces, cut.joined, cache)
-    costs = (
-        cut.pieces.tokens if isinstance(cut.pieces, Units) else _unit_costs(runs, units, cut.pieces, cut.unit_of, cache)
-    )
+    costs = cut.pieces.tokens if isinstance(cut.pieces, Units) else _unit_costs(units, cut.pieces, cut.unit_of)
     return costs, np.zeros(len(costs), dtype=np.int64)
 
 
@@ -371,20 +369,15 @@ def _copy_of(made: CandidateSet, key: ChunkKey) -> ChunkKey:
 
 
 def _unit_costs(
-    runs: Sequence[Run],
-    units: Sequence[Unit],
+    units: Units,
     pieces: Sequence[Piece | Unit],
     unit_of: Sequence[int],
-    cache: TextCounts,
 ) -> Integers:
-    """Tokens of each piece: known, but for units of which a part is excluded."""
-    counts = [
-        units[number].tokens
-        if units[number].start == p.start and units[number].end == p.end
-        else cache.count(runs[p.run].text[p.start : p.end])
-        for p, number in zip(pieces, unit_of, strict=True)
-    ]
-    return np.array(counts, dtype=np.int64)
+    """Tokens of each piece: its share of those of its unit, of which a part may be excluded."""
+    numbers = np.array(unit_of, dtype=np.int64)
+    lengths = np.array([piece.end - piece.start for piece in pieces], dtype=np.int64)
+    whole = units.end[numbers] - units.start[numbers]
+    return np.asarray(-(-units.tokens[numbers] * lengths // np.maximum(whole, 1)), dtype=np.int64)
 
 
 def _whole_runs(made: CandidateSet) -> CandidateSet:
@@ -427,7 +420,6 @@ class Pick(NamedTuple):
     ----------
     value : what the selection counted for them
     score : of the best piece; None where spans are scored by formula
-    parts : the pieces as `(start, end)` in the run's text, each without what the one before it shows
     """
 
     run: int
@@ -436,7 +428,6 @@ class Pick(NamedTuple):
     start: int
     end: int
     value: float
-    parts: tuple[tuple[int, int], ...]
     score: float | None = None
 
 
@@ -461,16 +452,8 @@ def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
 
 def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:
     """One pick of pieces that touch, overlap or continue each other."""
-    parts: list[tuple[int, int]] = []
-    reached, last = -1, -1
-    for piece in pieces:
-        start = piece.start if piece.start > reached else reached
-        if start < piece.end:
-            parts.append((start, piece.end))
-            reached = piece.end
-        if piece.last > last:
-            last = piece.last
+    reached, last = max([piece.end for piece in pieces]), max([piece.last for piece in pieces])
     probabilities = made.probabilities
     value = float(made.gains[list(members)].sum())
     score = max([probabilities[i] for i in members]) if probabilities else None
-    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, tuple(parts), score)
+    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, score)

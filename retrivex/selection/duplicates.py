@@ -11,11 +11,11 @@ from retrivex.merging.exclusions import MIN_REPEATED
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.model.span import Span, cut_span
-from retrivex.scoring.scorer import Scores
+from retrivex.scoring.scores import Scores
 from retrivex.similarity.near_duplicates import repeats
 from retrivex.text.ranges import merge_ranges, remaining
 from retrivex.text.words import read_text
-from retrivex.tokens.incremental import JoinCounter
+from retrivex.tokens.cache import TokenCache
 
 # ---- before the selection: chunks
 
@@ -123,7 +123,7 @@ def unshown_repeats(repeated: Mapping[ChunkKey, ChunkKey], shown: Collection[Chu
 # ---- after the selection: spans
 
 
-def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
+def once_only(spans: Sequence[Span], counter: TokenCache) -> list[Span]:
     """Cut from each span what a longer one shows of the same document, so that nothing is shown twice.
 
     Overlapping chunks end up in different runs where a chunk between them is missing or was refused. Only text that
@@ -145,7 +145,7 @@ def once_only(spans: Sequence[Span], counter: JoinCounter) -> list[Span]:
         for low, high in parts:
             start, end = _tighten(span, low, high)
             if span.text[start:end].strip():
-                kept[at].append(cut_span(span, start, end, counter.cache.tokenizer.count(span.text[start:end])))
+                kept[at].append(cut_span(span, start, end, counter.tokenizer.count(span.text[start:end])))
     return [part for at in range(len(spans)) for part in kept[at]]
 
 

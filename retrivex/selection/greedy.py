@@ -1,8 +1,7 @@
-"""The choice: what is worth most per token, again and again, while it fits."""
+"""The choice: what is worth most per token, as long as it fits."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,17 +9,18 @@ import numpy as np
 from retrivex.selection.problem import Limits, Problem, opens, tokens_of
 
 
-def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[int]:
+def choose(problem: Problem, limits: Limits, kept: Sequence[int] = (), given_up: Sequence[int] = ()) -> list[int]:
     r"""Choose what is kept and then, one by one, what is worth most per token and still fits.
 
     A candidate with value :math:`v` and cost :math:`c` ranks by :math:`v c / (c + o)`, where :math:`o` is what opening
-    a span at it costs; that is nothing where it continues what is chosen. Equal ones are taken in their order.
+    a span at it costs; it does not pay that where it continues what is chosen. Equal ones are taken in their order.
 
     Parameters
     ----------
     problem : n candidates
     limits : what a choice has to keep
     kept : positions that are chosen whatever they are worth, ascending; they may break the limits
+    given_up : positions that are not chosen
 
     Returns
     -------
@@ -33,82 +33,63 @@ def choose(problem: Problem, limits: Limits, kept: Sequence[int] = ()) -> list[i
     >>> choose(row, Limits(12)), choose(row, Limits(16)), choose(row, Limits(12), kept=[1])
     ([2, 0], [2, 0, 1], [1, 2])
     """
-    choice = _Choice(problem, limits, kept)
-    return choice.grow()
+    return _Choice(problem, limits, kept, given_up).grow()
 
 
 class _Choice:
     """A set that grows by the best candidate that fits."""
 
-    def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int]) -> None:
+    def __init__(self, problem: Problem, limits: Limits, kept: Sequence[int], given_up: Sequence[int]) -> None:
         self.problem = problem
         self.continues = problem.continues
-        self.costs = np.maximum(problem.costs, 1)
-        self.most_refunded = int(problem.openings.max(initial=0))
+        # lists, which loops read several times as fast
+        self.costs: list[int] = problem.costs.tolist()
+        self.openings: list[int] = problem.openings.tolist()
+        self.values: list[float] = problem.values.tolist()
+        self.documents: list[int] = problem.documents.tolist()
+        self.most_refunded = max(self.openings, default=0)
         self.limits = limits
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
+        self.may_be_taken = problem.values > 0
+        self.may_be_taken[list(given_up)] = False
         for i in kept:
             self.taken[i] = True
+            self.may_be_taken[i] = False
         self.left = limits.budget - tokens_of(problem, kept)
         self.spans = sum(opens(problem, kept))
         self.of_document: dict[int, int] = {}
         for i, opened in zip(kept, opens(problem, kept), strict=True):
-            self._charge(i, int(problem.costs[i]) + int(problem.openings[i]) * opened)
+            self._charge(i, self.costs[i] + self.openings[i] * opened)
 
     def grow(self) -> list[int]:
-        """Take what fits, best first; what a taken neighbour makes cheaper is looked at again."""
+        """Take what fits, best first."""
         problem = self.problem
-        ranks = (problem.values * self.costs - problem.span_price) / (self.costs + problem.openings)
-        waiting = np.argsort(-ranks, kind="stable")
-        waiting = waiting[problem.values[waiting] > 0]
-        cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
-        for i in self.order.copy():
-            self._push_neighbours(cheaper, i)
-        while True:
-            # what is longer than all that is left cannot fit, but for the openings that it may refund
+        costs = np.maximum(problem.costs, 1)
+        ranks = (problem.values * costs - problem.span_price) / (costs + problem.openings)
+        waiting = np.flatnonzero(self.may_be_taken)
+        waiting = waiting[np.argsort(-ranks[waiting], kind="stable")]
+        while len(waiting):
+            # what is longer than all that is left cannot fit, but for the opening that it may refund
             waiting = waiting[problem.costs[waiting] <= self.left + self.most_refunded]
-            left = self.left
-            for at, i in enumerate(waiting.tolist()):
-                while cheaper and (-cheaper[0][0], -cheaper[0][1]) >= (ranks[i], -i):
-                    self._try(heapq.heappop(cheaper)[1], cheaper)
-                self._try(i, cheaper)
-                if self.left < left:
-                    waiting = waiting[at + 1 :]
-                    break
-            else:
-                if not cheaper:
-                    return self.order
-                waiting = waiting[:0]
-                self._try(heapq.heappop(cheaper)[1], cheaper)
-
-    def _try(self, i: int, cheaper: list[tuple[float, int]]) -> None:
-        if not self.taken[i] and self._take(i):
-            self._push_neighbours(cheaper, i)
-
-    def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
-        """Rank those beside a taken candidate again: they no longer open a span."""
-        for j in (i - 1, i + 1):
-            if 0 <= j < len(self.problem) and not self.taken[j] and self.problem.values[j] > 0:
-                tokens, opened = self._added(j)
-                cost = max(int(self.problem.costs[j]), 1)
-                gain = float(self.problem.values[j]) * cost - self.problem.span_price * opened
-                heapq.heappush(heap, (-gain / max(tokens, 1), j))
+            row = waiting.tolist()
+            refused = next((at for at, i in enumerate(row) if not self._take(i)), len(row))
+            waiting = waiting[refused + 1 :]
+        return self.order
 
     def _added(self, i: int) -> tuple[int, int]:
         """Tokens and spans that taking a candidate adds; joining two spans refunds one opening."""
-        problem = self.problem
-        tokens, opened = int(problem.costs[i]), 0
+        tokens, opened = self.costs[i], 0
         if not (i and self.continues[i] and self.taken[i - 1]):
-            tokens, opened = tokens + int(problem.openings[i]), 1
+            tokens, opened = tokens + self.openings[i], 1
         if self.continues[i + 1] and self.taken[i + 1]:
-            tokens, opened = tokens - int(problem.openings[i + 1]), opened - 1
+            tokens, opened = tokens - self.openings[i + 1], opened - 1
         return tokens, opened
 
     def _take(self, i: int) -> bool:
         """Take a candidate; False where it would break a limit."""
         tokens, opened = self._added(i)
-        limits, document = self.limits, int(self.problem.documents[i])
+        limits, document = self.limits, self.documents[i]
         if tokens > self.left:
             return False
         if limits.max_spans is not None and opened > 0 and self.spans + opened > limits.max_spans:
@@ -123,5 +104,5 @@ class _Choice:
         return True
 
     def _charge(self, i: int, tokens: int) -> None:
-        document = int(self.problem.documents[i])
+        document = self.documents[i]
         self.of_document[document] = self.of_document.get(document, 0) + tokens

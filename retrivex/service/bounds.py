@@ -15,7 +15,7 @@ from retrivex.ordering import PROFILES
 from retrivex.service.errors import LimitError
 from retrivex.tokens.tokenizer import FILE_SUFFIX
 
-_WINDOWS = ("window", "before", "after", "max_window")
+_WINDOWS = ("window", "max_window")
 _BUDGETS = ("token_budget", "max_tokens")
 _OF_THE_SERVER = ("coefficients",)  # files of the machine
 _PROFILES = ("position_profile", "profile")  # a name, or a file of the machine
@@ -186,7 +186,7 @@ class Bounds:
         for name, value in options.items():
             self.check_options(value, tokenizers)  # options within options
             number = isinstance(value, int | float)
-            if name in _WINDOWS and number and value > self.window:
+            if name in _WINDOWS and _largest(value) > self.window:
                 raise LimitError(f"{name} is {quoted(value)}: the limit of this service is {self.window:,}")
             if name in _BUDGETS and number and value > self.tokens:
                 raise LimitError(f"{name} is {quoted(value)}: the limit of this service is {self.tokens:,} tokens")
@@ -197,6 +197,12 @@ class Bounds:
             if name == "tokenizer" and value not in tokenizers:
                 known = ", ".join(known for known in tokenizers if not known.endswith(FILE_SUFFIX))
                 raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {known}")
+
+
+def _largest(value: Any) -> float:
+    """Return the largest number of a window, or of a pair; what is no number is left to whoever reads it."""
+    sides = value if isinstance(value, list | tuple) else (value,)
+    return max((side for side in sides if isinstance(side, int | float)), default=0)
 
 
 def _names_in(chunk: Chunk) -> tuple[str, ...]:

@@ -451,7 +451,8 @@ class Engine:
         self.bounds.check_options(given, self._tokenizers)
         if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
             made = self.config.override(**given)
-            self.bounds.check_options({name: getattr(made, name) for name in given}, self._tokenizers)
+            changed = {name: value for name, value in made if value != getattr(self.config, name)}
+            self.bounds.check_options(changed, self._tokenizers)
 
     def _check_passages(self, passages: list[Any]) -> None:
         self.bounds.check_count("passages", len(passages), self.bounds.hits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from zlib import crc32
 
 from retrivex.text.cache import TextCache
@@ -24,14 +25,22 @@ def word_signature(text: str) -> int:
     Words of at least `MIN_WORD` letters in any script; Chinese, Japanese and Korean by character pairs, since they
     are written without spaces. Hashed with CRC-32, so that it is the same in every process.
     """
-    bits = 0
-    for word in set(_WORDS.findall(read_text(text))):
-        if _CJK.search(word):
-            for pair in {word[i : i + 2] for i in range(max(1, len(word) - 1))}:
-                bits |= 1 << (crc32(pair.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
-        elif len(word) >= MIN_WORD:
-            bits |= 1 << (crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS)
-    return bits
+    words = set(_WORDS.findall(read := read_text(text)))
+    if not read.isascii() and _CJK.search(read):
+        written = {word for word in words if _CJK.search(word)}
+        words = {word for word in words - written if len(word) >= MIN_WORD}
+        words |= {word[i : i + 2] for word in written for i in range(max(1, len(word) - 1))}
+    else:
+        words = {word for word in words if len(word) >= MIN_WORD}
+    bits = bytearray(SIGNATURE_BITS // 8)
+    for bit in map(_bit_of, words):
+        bits[bit >> 3] |= 1 << (bit & 7)
+    return int.from_bytes(bits, "little")
+
+
+@lru_cache(maxsize=65_536)
+def _bit_of(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS
 
 
 def common_words(left: int, right: int) -> float:

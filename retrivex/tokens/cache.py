@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from retrivex.errors import TokenizerError
 from retrivex.text.cache import TextCache
-from retrivex.tokens.parts import EncodedText
 from retrivex.tokens.tokenizer import Tokenizer, checked
-
-
-def _read_nothing(_text: str) -> None:
-    """Stand in for the reader of tokenizers that have none."""
 
 
 def _size(text: str) -> int:
@@ -41,7 +36,6 @@ class TokenCache:
             raise TokenizerError(f"max_chars={max_chars}: a cache holds 0 characters or more; 0 switches it off")
         self.tokenizer = checked(tokenizer)
         self.max_chars = max_chars
-        self._reader: Callable[[str], EncodedText | None] = getattr(self.tokenizer, "read", _read_nothing)
         self._counts = TextCache[str, int](max_chars, _size)
 
     @property
@@ -70,20 +64,6 @@ class TokenCache:
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
         return self._counts.find(texts, self.tokenizer.count_many)
-
-    def count_anew(self, text: str) -> int:
-        """Return the tokenizer's own count, as `count` does: what is kept here is nobody else's."""
-        return self.count(text)
-
-    def read(self, text: str) -> EncodedText | None:
-        """Encode a text, so that its parts need not be; None where the tokenizer cannot do that.
-
-        The count of the whole is kept.
-        """
-        read = self._reader(text)
-        if read is not None:
-            self._counts.put([text], [read.tokens])
-        return read
 
     def knows(self, text: str) -> bool:
         """Whether `text` was counted before."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from retrivex.text.cache import TextCache
 from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.parts import EncodedText
 from retrivex.tokens.tokenizer import Tokenizer
 
 _MAX_FIELD_CHARS = 4096
@@ -157,14 +156,6 @@ class CandidateCounts:
         others = [text for text in texts if text not in known]
         known.update(zip(others, self.cache.count_many(others), strict=True))
         return [known[text] for text in texts]
-
-    def count_anew(self, text: str) -> int:
-        """Return the tokenizer's own count, whatever is stored."""
-        return self.cache.count(text)
-
-    def read(self, text: str) -> EncodedText | None:
-        """Encode a text, whatever is stored of it; see `TokenCache.read`."""
-        return self.cache.read(text)
 
     def _find(self, text: str) -> StoredCount | None:
         """Return what is stored of a text, if it holds and the tokenizer did not count it itself."""

@@ -18,7 +18,6 @@ import tiktoken.load
 
 from retrivex.errors import TokenizerError, describe_cause, quoted
 from retrivex.tokens.estimate import EstimateTokenizer
-from retrivex.tokens.parts import PATTERNS, EncodedText, PartCounter
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,8 +36,6 @@ DOWNLOAD_LIMIT_S = 10.0
 _LONGEST_BLANK = 128 * 1024
 _LONG_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}(?=\s)")
 
-
-_KNOWN_PATTERNS = {"gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"}
 
 FILE_SUFFIX = ".json"
 """How the name of a tokenizer ends that is the path of a tokenizer.json."""
@@ -99,9 +96,6 @@ class TiktokenTokenizer:
     def __init__(self, encoding: str | tiktoken.Encoding) -> None:
         self._encoding = load_encoding(encoding) if isinstance(encoding, str) else encoding
         self.name = self._encoding.name
-        # their word patterns are known to cut between a letter and a space before a letter, see incremental.py
-        self.cuts_before_spaces = self.name in _KNOWN_PATTERNS
-        self._parts = PartCounter(self._encoding) if self.name in PATTERNS else None
 
     def __repr__(self) -> str:
         return f"TiktokenTokenizer({self.name!r})"
@@ -115,10 +109,6 @@ class TiktokenTokenizer:
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [self.count(text) for text in texts]
-
-    def read(self, text: str) -> EncodedText | None:
-        """Encode a text, so that its parts need not be; None where the encoding, or the text, does not allow that."""
-        return None if self._parts is None or len(text) > _LONGEST_BLANK else self._parts.read(text)
 
     def _count_whole(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))
@@ -179,7 +169,6 @@ class CheckedTokenizer:
         self._tokenizer = tokenizer
         self.name = str(tokenizer.name)
         self.exact = bool(tokenizer.exact)
-        self.cuts_before_spaces = bool(getattr(tokenizer, "cuts_before_spaces", False))
 
     def __repr__(self) -> str:
         return repr(self._tokenizer)

@@ -83,7 +83,6 @@ def test_colours_come_on_top_of_the_glyphs() -> None:
     [
         ("heading", "h"),
         ("page", "p"),
-        ("continuity", "c"),
         ("missing", "m"),
         ("document end", "e"),
         ("unheard of", "x"),
@@ -171,7 +170,7 @@ def composition(**options: object) -> Composition:
     store = {chunk.key: chunk for chunk in chunks if chunk.key[1] != 30}
     hits = [SeedHit(chunks[i], score) for i, score in ((5, 0.9), (6, 0.7), (29, 0.6), (20, 0.1))]
     config = RetrievalConfig.model_validate(
-        {"tokenizer": "estimate", "token_budget": 90, "min_lexical_continuity": 1.0, **options}
+        {"tokenizer": "estimate", "token_budget": 90, "min_continuity": 1.0, **options}
     )
     return SpanComposer(config).compose(hits, store, query="bees")
 

@@ -65,7 +65,10 @@ def test_order_is_kept_and_a_bad_line_does_not_stop_the_others() -> None:
         None, "RequestError", "RequestError", "ConfigError", None,
     ]  # fmt: skip
     assert answers[2]["error"]["line"] == 3
-    assert answers[3]["error"]["message"] == "window is -1: it should be greater than or equal to 0"
+    assert (
+        answers[3]["error"]["message"]
+        == "window is -1: it must be from 0 to 10,000 chunks, or a pair (before, after) of such numbers"
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def test_compositions_keep_their_schema() -> None:
         {"chunks": offsets, "config": {"token_budget": 8, "context_format": "xml", "span_header": "full"}},
         {"chunks": [*offsets, ants], "config": {"follow_links": 1, "window": 1}},
         {"chunks": offsets[:3], "hits": [hit(0), hit(2, 0.1), hit(0, 0.3, text="Another.")]},
-        {"config": {"fusion": "quota", "quotas": [1, 1]}, "hits": [[hit(0)], [hit(3)]]},
+        {"config": {"quotas": [1, 1]}, "hits": [[hit(0)], [hit(3)]]},
     ):
         answer = one(**more)
         assert "error" not in answer, answer

@@ -249,7 +249,7 @@ def test_who_names_a_window_means_it(db: str) -> None:
     """Windows follow the budget by themselves, and no more with -w, whatever the preset."""
     question = ("Who stings in summer?", "--k", "1", "--budget", "400")
     free = composed(db, *question)
-    for named in (("-w", "1"), ("-w", "1", "--preset", "quality"), ("--set", "before=1", "--set", "after=1")):
+    for named in (("-w", "1"), ("-w", "1", "--preset", "quality"), ("--set", "window=[1,1]")):
         (window,) = composed(db, *question, *named).trace.windows
         assert len(window) <= 3
     assert max(map(len, free.trace.windows)) > 3

@@ -54,7 +54,7 @@ def test_a_span_has_its_best_unit_s_probability_and_the_sum_of_values() -> None:
     places = [(unit.char_start or 0, unit.length) for unit in composed.trace.units]
     tokens = [count_words(text[start : start + length]) for start, length in places]
     gains = [unit.value * size for unit, size in zip(composed.trace.units, tokens, strict=True) if unit.selected]
-    assert sum(span.value for span in composed.spans) == pytest.approx(sum(gains) * len(tokens) / sum(tokens))
+    assert sum(span.value for span in composed.spans) == pytest.approx(sum(gains) * len(tokens) / sum(tokens), rel=0.01)
 
 
 def test_a_chinese_question_finds_the_chinese_sentence() -> None:
@@ -129,7 +129,7 @@ def test_the_trace_says_why_each_unit_got_its_value() -> None:
 def test_quotas_share_the_budget_between_lists() -> None:
     store = {**STORE, **tile("e", ["Snow keeps the hive warm. " * 10])}
     lists = [hits_of(store, {0: 0.9}), hits_of(store, {0: 0.9}, "e")]
-    said: dict[str, Any] = {"query": QUESTION, "window": 0, "fusion": "quota", "token_budget": 120}
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 120}
     both = compose(lists, store, quotas=(1.0, 1.0), **said)
     assert {span.doc_id for span in both.spans} == {"d", "e"}
     assert both.tokens <= 120
@@ -230,8 +230,8 @@ def test_of_a_repeated_text_the_better_copy_is_kept() -> None:
 
 def test_lists_with_quotas_share_what_kept_hits_leave() -> None:
     lists = [hits_of(STORE, {1: 0.9}), hits_of(STORE, {0: 0.9})]
-    said: dict[str, Any] = {"query": QUESTION, "window": 0, "fusion": "quota", "token_budget": 130}
-    composed = compose(lists, STORE, quotas=(0.0, 1.0), keep_top=2, rrf_k=0, **said)
+    said: dict[str, Any] = {"query": QUESTION, "window": 0, "token_budget": 130}
+    composed = compose(lists, STORE, quotas=(0.0, 1.0), keep_top=2, **said)
     assert composed.tokens <= 130
     assert any(STORE["d", i].text.strip() in composed.text for i in (0, 1))
 
@@ -301,7 +301,7 @@ def test_a_hit_above_the_cap_is_not_kept() -> None:
 
 def test_lists_with_quotas_keep_the_cap_together() -> None:
     lists = [hits_of(TWO, SCORES), hits_of(TWO, {1: 0.9, 2: 0.5}), hits_of(TWO, {0: 0.2}, "e")]
-    composed = compose(lists, TWO, query=QUESTION, window=0, fusion="quota", max_tokens_per_document=60)
+    composed = compose(lists, TWO, query=QUESTION, window=0, quotas="equal", max_tokens_per_document=60)
     assert max(by_document(composed).values()) <= 60
     assert set(by_document(composed)) == {"d", "e"}
 
@@ -326,7 +326,7 @@ def test_the_best_is_shown_where_only_counting_ahead_for_markers_leaves_it_no_ro
 
 def test_a_kept_hit_is_shown_before_a_longer_one_is_cut() -> None:
     store = tile("d", ["Ants carry leaves home. ", "Bees live on honey in winter " * 6])
-    said: dict[str, Any] = {"window": 0, "scoring": "weighted", "token_budget": 20, "similarity_weight": 1.0}
+    said: dict[str, Any] = {"window": 0, "scoring": "weighted", "token_budget": 20}
     scores = {0: 0.9, 1: 0.8}
     composed = compose(hits_of(store, scores), store, keep_top=1, **said)
     assert composed.spans[0].text == store["d", 0].text.strip()

@@ -208,12 +208,12 @@ def test_a_quota_keeps_a_share_of_the_budget_for_each_list() -> None:
     strong = [SeedHit(TEN["d", i], 0.9 - i / 100) for i in range(0, 8, 2)]
     weak = hits_of(TEN, {9: 0.1})
     shared: dict[str, Any] = {"window": 0, "token_budget": 30, "run_cost": 0.0}
-    made = compose([strong, weak], TEN, fusion="quota", **shared)
+    made = compose([strong, weak], TEN, quotas="equal", **shared)
     assert 9 in shown_ids(made.spans)
-    favoured = compose([strong, weak], TEN, fusion="quota", quotas=(1.0, 0.0), **shared)
+    favoured = compose([strong, weak], TEN, quotas=(1.0, 0.0), **shared)
     assert 9 not in shown_ids(favoured.spans)
     with pytest.raises(RetrivexError, match="for 2 hit lists: give one share for each list"):
-        compose([strong, weak], TEN, fusion="quota", quotas=(1.0,))
+        compose([strong, weak], TEN, quotas=(1.0,))
 
 
 def test_a_tuple_is_a_list_of_hits_too() -> None:

@@ -21,7 +21,6 @@ from retrivex.merging.stored_cuts import count_and_cut, pack
 from retrivex.stores import SQLiteStore
 from retrivex.text.structure import Begin, Edges, End
 from retrivex.tokens import StoredCount, get_tokenizer
-from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import CallableTokenizer
 
 QUESTION = "Where do worker bees store honey?"
@@ -173,7 +172,7 @@ def test_stored_cuts_save_encoding_and_change_nothing(query: str | None, monkeyp
     honest = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, query=query, token_budget=BUDGET)
     kept = dict(zip(TEXTS, count_and_cut(TEXTS, EXACT), strict=True))
     read: list[str] = []
-    monkeypatch.setattr(TokenCache, "read", lambda _, text: read.append(text))
+    monkeypatch.setattr(ChunkCuts, "read", lambda text, *_: read.append(text))
     composer = SpanComposer(tokenizer="cl100k_base")
     for _ in range(2):
         made = composer.compose(HITS, Claims(kept.get), query=query, token_budget=BUDGET)

@@ -12,14 +12,8 @@ from support.strategies import bare, compose, hits_of, make_chunk, make_store, s
 def test_window() -> None:
     assert windows({5: 1.0}, window=0) == [(5, 5)]
     assert windows({5: 1.0}, window=3) == [(2, 8)]
-
-
-def test_before() -> None:
-    assert windows({5: 1.0}, before=0) == [(5, 7)]
-
-
-def test_after() -> None:
-    assert windows({5: 1.0}, after=4) == [(3, 9)]
+    assert windows({5: 1.0}, window=(0, 2)) == [(5, 7)]
+    assert windows({5: 1.0}, window=(2, 4)) == [(3, 9)]
 
 
 def test_expand_top() -> None:
@@ -81,22 +75,10 @@ def test_stop_on_heading_change() -> None:
     assert windows({1: 1.0}, HEADED, stop_on_heading_change=False) == [(0, 3)]
 
 
-def test_heading_level() -> None:
-    assert windows({1: 1.0}, HEADED, heading_level=2) == [(0, 1)]
-    assert windows({1: 1.0}, HEADED, heading_level=1) == [(0, 3)]
-
-
 VECTORS = [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]
 EMBEDDED = make_store(
     *(make_chunk("d", i, f"t{i}", heading_path=(f"H{i}",), embedding=vector) for i, vector in enumerate(VECTORS))
 )
-
-
-def test_min_continuity() -> None:
-    # cosines 0.8 and 0.6
-    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.5) == [(0, 2)]
-    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.7) == [(0, 1)]
-    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.9) == [(0, 0)]
 
 
 WORDS = make_store(
@@ -105,10 +87,14 @@ WORDS = make_store(
 )
 
 
-def test_min_lexical_continuity() -> None:
-    # honey, nectar of four words each: 0.5
-    assert windows({0: 1.0}, WORDS, min_lexical_continuity=0.5) == [(0, 1)]
-    assert windows({0: 1.0}, WORDS, min_lexical_continuity=0.6) == [(0, 0)]
+def test_min_continuity() -> None:
+    # cosines 0.8 and 0.6
+    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.5) == [(0, 2)]
+    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.7) == [(0, 1)]
+    assert windows({0: 1.0}, EMBEDDED, min_continuity=0.9) == [(0, 0)]
+    # without embeddings 0.7 of it: honey, nectar of four words each: 0.5
+    assert windows({0: 1.0}, WORDS, min_continuity=0.71) == [(0, 1)]
+    assert windows({0: 1.0}, WORDS, min_continuity=0.72) == [(0, 0)]
 
 
 def test_stop_on_page_change() -> None:
@@ -117,24 +103,7 @@ def test_stop_on_page_change() -> None:
     assert windows({1: 1.0}, store, stop_on_page_change=True) == [(0, 1)]
 
 
-def test_continuity_floor() -> None:
-    said: dict[str, Any] = {"stop_on_heading_change": False}
-    assert windows({0: 1.0}, EMBEDDED, **said) == [(0, 2)]
-    assert windows({0: 1.0}, EMBEDDED, continuity_floor=0.7, **said) == [(0, 1)]
-
-
-def test_lexical_continuity_floor() -> None:
-    said: dict[str, Any] = {"stop_on_heading_change": False}
-    assert windows({0: 1.0}, WORDS, lexical_continuity_floor=0.5, **said) == [(0, 1)]
-    assert windows({0: 1.0}, WORDS, lexical_continuity_floor=0.6, **said) == [(0, 0)]
-
-
 GAPPED = make_store(make_chunk("d", 0, "The bird", 0), make_chunk("d", 1, "sings.", 10))
-
-
-def test_joiner() -> None:
-    assert made({0: 1.0}, GAPPED, run_cost=0.0, joiner=" ").spans[0].text == "The bird sings."
-    assert made({0: 1.0}, GAPPED, run_cost=0.0, joiner="\n").spans[0].text == "The bird\nsings."
 
 
 def test_max_gap_chars() -> None:

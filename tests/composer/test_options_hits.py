@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.option_builders import TEN, ids, made
-from support.strategies import bare, compose, hits_of, make_chunk, make_store, sentences, shown_ids
+from support.strategies import compose, hits_of, make_chunk, make_store, shown_ids
 
 from retrivex import SeedHit
 
@@ -30,26 +30,14 @@ def test_score_scale() -> None:
     assert relevance == {1: 1.0, 5: 0.5}  # of the best; by range it would be 0
 
 
-def test_fusion() -> None:
-    lists = [hits_of(TEN, {i: 0.9 - i / 10 for i in range(0, 8, 2)}), hits_of(TEN, {9: 0.1})]
-    said: dict[str, Any] = {"window": 0, "token_budget": 30, "run_cost": 0.0, "gap_markers": False}
-    assert 9 in shown_ids(compose(lists, TEN, fusion="quota", **said).spans)
-    equal = [hits_of(TEN, {0: 0.9, 2: 0.8, 4: 0.7}), hits_of(TEN, {0: 0.9, 2: 0.8, 9: 0.1})]
-    assert shown_ids(compose(equal, TEN, fusion="rrf", **{**said, "token_budget": 18}).spans) == [0, 2]
-
-
-def test_rrf_k() -> None:
-    # chunk 8 is third twice, 0 and 12 are first once: the smaller the constant, the more a first rank counts
-    store = bare("d", sentences("d", 15))
-    lists = [hits_of(store, {0: 0.9, 2: 0.8, 8: 0.7}), hits_of(store, {12: 0.9, 14: 0.8, 8: 0.7})]
-    said: dict[str, Any] = {"window": 0, "ordering_strategy": "score_desc"}
-    assert [span.chunk_ids for span in compose(lists, store, rrf_k=0, **said).spans][:3] == [[0], [12], [8]]
-    assert compose(lists, store, rrf_k=60, **said).spans[0].chunk_ids == [8]
-
-
 def test_quotas() -> None:
+    lists = [hits_of(TEN, {i: 0.9 - i / 10 for i in range(0, 8, 2)}), hits_of(TEN, {9: 0.1})]
+    loose: dict[str, Any] = {"window": 0, "token_budget": 30, "run_cost": 0.0, "gap_markers": False}
+    assert 9 in shown_ids(compose(lists, TEN, quotas="equal", **loose).spans)
+    equal = [hits_of(TEN, {0: 0.9, 2: 0.8, 4: 0.7}), hits_of(TEN, {0: 0.9, 2: 0.8, 9: 0.1})]
+    assert shown_ids(compose(equal, TEN, **{**loose, "token_budget": 18}).spans) == [0, 2]
     lists = [hits_of(TEN, {0: 0.9}), hits_of(TEN, {5: 0.9})]
-    said: dict[str, Any] = {"window": 0, "fusion": "quota", "token_budget": 16}
+    said: dict[str, Any] = {"window": 0, "token_budget": 16}
     assert shown_ids(compose(lists, TEN, quotas=(1.0, 0.0), **said).spans) == [0]
     assert shown_ids(compose(lists, TEN, quotas=(0.0, 1.0), **said).spans) == [5]
 

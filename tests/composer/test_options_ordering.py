@@ -30,15 +30,10 @@ def spans_in_order(strategy: str, store: Any = TEN, **options: Any) -> list[int]
     return [span.chunk_ids[0] for span in found.spans]
 
 
-def test_start_count() -> None:
+def test_edge_counts() -> None:
     assert spans_in_order("edge_balanced") == [8, 4, 0, 2, 6]
-    assert spans_in_order("edge_balanced", start_count=2, end_count=1) == [8, 6, 2, 0, 4]
-    with pytest.raises(ValueError, match="give both of them, or neither"):
-        RetrievalConfig(start_count=2)
-
-
-def test_end_count() -> None:
-    assert spans_in_order("edge_balanced", start_count=1, end_count=3) == [8, 0, 6, 4, 2]
+    assert spans_in_order("edge_balanced", edge_counts=(2, 1)) == [8, 6, 2, 0, 4]
+    assert spans_in_order("edge_balanced", edge_counts=(1, 3)) == [8, 0, 6, 4, 2]
 
 
 def test_position_profile() -> None:
@@ -53,23 +48,15 @@ def test_chronological_order() -> None:
     assert spans_in_order("chronological", dated, chronological_order="desc") == [8, 6, 4, 2, 0]
 
 
-def test_high_relevance() -> None:
+def test_relevance_levels() -> None:
     scores = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, window=0, ordering_strategy="score_desc").spans
-    third, lowest = scores[2].score, scores[4].score
-    said: dict[str, Any] = {"medium_relevance": lowest}
-    assert spans_in_order("relevance_groups", high_relevance=third, **said) == [8, 6, 0, 2, 4]
-    assert spans_in_order("relevance_groups", high_relevance=99.0, **said) == [0, 2, 4, 6, 8]
-    with pytest.raises(ValueError, match="must be at least medium_relevance"):
-        RetrievalConfig(high_relevance=0.1)
-
-
-def test_medium_relevance() -> None:
-    scores = made({8: 0.9, 6: 0.8, 4: 0.7, 2: 0.6, 0: 0.5}, window=0, ordering_strategy="score_desc").spans
-    second, third = scores[1].score, scores[2].score
-    assert spans_in_order("relevance_groups", high_relevance=99.0, medium_relevance=second) == [6, 8, 0, 2, 4]
-    assert spans_in_order("relevance_groups", high_relevance=99.0, medium_relevance=third) == [4, 6, 8, 0, 2]
-    with pytest.raises(ValueError, match="must be at least medium_relevance"):
-        RetrievalConfig(medium_relevance=0.8)
+    _, second, third, _, lowest = (span.score for span in scores)
+    assert spans_in_order("relevance_groups", relevance_levels=(third, lowest)) == [8, 6, 0, 2, 4]
+    assert spans_in_order("relevance_groups", relevance_levels=(99.0, lowest)) == [0, 2, 4, 6, 8]
+    assert spans_in_order("relevance_groups", relevance_levels=(99.0, second)) == [6, 8, 0, 2, 4]
+    assert spans_in_order("relevance_groups", relevance_levels=(99.0, third)) == [4, 6, 8, 0, 2]
+    with pytest.raises(ValueError, match=r"relevance_levels are \(0.1, 0.4\): the level of high relevance"):
+        RetrievalConfig(relevance_levels=(0.1, 0.4))
 
 
 def test_group_by() -> None:
@@ -82,12 +69,6 @@ def test_order_key() -> None:
     assert spans_in_order("custom", order_key=lambda span: -span.chunk_ids[0] % 5) == [0, 4, 8, 2, 6]
     with pytest.raises(ValueError, match="without an order_key"):
         RetrievalConfig(ordering_strategy="custom")
-
-
-def test_order_seed() -> None:
-    orders = {tuple(spans_in_order("shuffle", order_seed=seed)) for seed in range(6)}
-    assert len(orders) > 1
-    assert spans_in_order("shuffle", order_seed=3) == spans_in_order("shuffle", order_seed=3)
 
 
 def test_auto_order() -> None:

@@ -62,25 +62,14 @@ def test_hedge() -> None:
     assert "Rook waits." in hedged[1.0]
 
 
-def test_similarity_weight() -> None:
-    assert factors(similarity_weight=2.0).score == pytest.approx(factors().score + 1.0)
-
-
-def test_adjacency_weight() -> None:
+def test_weights() -> None:
     span = factors()
-    assert factors(adjacency_weight=1.6).score == pytest.approx(span.score + span.adjacency_score)
-
-
-def test_continuity_weight() -> None:
-    assert made({5: 1.0}, window=0, continuity_weight=1.2).spans[0].score == pytest.approx(1.0 + 0.6 + 1.2 * 0.5)
-
-
-def test_parent_weight() -> None:
+    assert factors(weights={"similarity": 2.0}).score == pytest.approx(span.score + 1.0)
+    assert factors(weights={"adjacency": 1.6}).score == pytest.approx(span.score + span.adjacency_score)
+    lone = made({5: 1.0}, window=0, weights={"continuity": 1.2}).spans[0]
+    assert lone.score == pytest.approx(1.0 + 0.6 + 1.2 * 0.5)
     store = bare("d", ["A whole parent."], parent_id="p")
-    span = compose(hits_of(store, {0: 1.0}), store, {"p": "A whole parent."}, parent_weight=3.0).spans[0]
-    assert span.score == pytest.approx(1.0 + 0.6 + 0.1 + 3.0)
-
-
-def test_distance_decay_beta() -> None:
-    assert factors(distance_decay_beta=0.0).adjacency_score == 1.0
-    assert factors(distance_decay_beta=5.0).adjacency_score < factors().adjacency_score
+    parent = compose(hits_of(store, {0: 1.0}), store, {"p": "A whole parent."}, weights={"parent": 3.0}).spans[0]
+    assert parent.score == pytest.approx(1.0 + 0.6 + 0.1 + 3.0)
+    assert factors(weights={"decay": 0.0}).adjacency_score == 1.0
+    assert factors(weights={"decay": 5.0}).adjacency_score < factors().adjacency_score

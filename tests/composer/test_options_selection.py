@@ -20,10 +20,7 @@ def with_parent(**options: Any) -> str | None:
 
 def test_return_parents() -> None:
     assert (with_parent(return_parents="auto"), with_parent()) == ("p", None)
-
-
-def test_parent_coverage() -> None:
-    assert with_parent(return_parents="auto", parent_coverage=0.9) is None
+    assert (with_parent(return_parents=0.6), with_parent(return_parents=0.9)) == ("p", None)
 
 
 def test_max_parent_chars() -> None:

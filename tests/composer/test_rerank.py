@@ -86,7 +86,7 @@ def test_the_rerankers_best_grow() -> None:
 def test_each_of_several_lists_is_reranked_by_itself() -> None:
     lists = [HITS[:2], HITS[1:]]
     said = {
-        "fusion": "quota",
+        "quotas": "equal",
         "scoring": "weighted",
         "selection_unit": "span",
         "token_budget": 20,

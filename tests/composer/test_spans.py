@@ -12,14 +12,13 @@ from retrivex.model.run import Segment
 from retrivex.model.span import Span
 from retrivex.selection.duplicates import once_only
 from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.incremental import JoinCounter
 from retrivex.tokens.tokenizer import get_tokenizer
 
 DOCUMENT = "Bees sleep at night. They dance by day. Ants do neither."
 
 
-def counter() -> JoinCounter:
-    return JoinCounter(TokenCache(get_tokenizer(lambda text: len(text.split()))))
+def counter() -> TokenCache:
+    return TokenCache(get_tokenizer(lambda text: len(text.split())))
 
 
 def span(*places: tuple[int, int], doc_id: str = "d") -> Span:
@@ -84,5 +83,5 @@ def test_a_passage_does_not_begin_with_a_joiner_of_empty_lines() -> None:
     source = "\n\n A hive has one queen."
     chunks = [Chunk("\n", ChunkMetadata("bees", 0, 0, 1)), Chunk(source[3:], ChunkMetadata("bees", 1, 3, len(source)))]
     hits = [SeedHit(chunk, 0.9) for chunk in chunks]
-    (span,) = SpanComposer().compose(hits, {c.key: c for c in chunks}, window=1, joiner=" ", keep_top=2).spans
+    (span,) = SpanComposer().compose(hits, {c.key: c for c in chunks}, window=1, keep_top=2).spans
     assert (span.text, span.char_start, span.exact) == (source[3:], 3, True)

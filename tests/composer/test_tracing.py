@@ -134,7 +134,7 @@ def test_a_batch_is_below_its_callers_span(workers: int) -> None:
 
 def test_an_error_ends_the_span_with_its_type_and_no_words_of_it() -> None:
     with pytest.raises(ConfigError):
-        composer().compose(HITS, TEN, joiner="the moon is made of cheese", token_budget=-1)
+        composer().compose(HITS, TEN, group_by="the moon is made of cheese", token_budget=-1)
     assert only("compose").status.status_code is trace.StatusCode.ERROR
     assert counts(only("compose")) == {"error.type": "ConfigError"}
     assert not only("compose").events

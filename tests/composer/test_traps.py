@@ -38,24 +38,21 @@ def test_the_heading_guard_fires_without_embeddings() -> None:
     assert [note.reason for note in made.trace.notes if note.chunk_id == 2] == ["heading"]
 
 
-@pytest.mark.parametrize("why", ["heading", "missing", "page", "scope", "continuity"])
+@pytest.mark.parametrize("why", ["heading", "missing", "page", "scope"])
 def test_a_refused_neighbour_is_not_stepped_over(why: str) -> None:
     odd: dict[str, Any] = {
         "heading": {"heading_path": ("Other",)},
         "page": {"page": 9},
         "scope": {"scope": "zeta"},
-        "continuity": {"embedding": [-1.0, 0.0]},
     }.get(why, {})
-    vector = {"embedding": [1.0, 0.0]} if why == "continuity" else {}
     store = make_store(
         *(
-            make_chunk("d", i, text, **{"page": 1, **vector, **(odd if i == 3 else {})})
+            make_chunk("d", i, text, **{"page": 1, **(odd if i == 3 else {})})
             for i, text in enumerate(sentences("d", 8))
             if not (why == "missing" and i == 3)
         )
     )
-    said: dict[str, Any] = {"stop_on_page_change": True, "continuity_floor": 0.0}
-    made = compose(hits_of(store, {2: 1.0}), store, window=4, run_cost=0.0, **said)
+    made = compose(hits_of(store, {2: 1.0}), store, window=4, run_cost=0.0, stop_on_page_change=True)
     assert shown_ids(made.spans) == [0, 1, 2]
     for span in made.spans:
         assert span.chunk_ids == list(range(span.chunk_ids[0], span.chunk_ids[-1] + 1))
@@ -75,7 +72,7 @@ def test_a_contained_chunk_is_not_glued_in() -> None:
     for scores in ({0: 0.9, 1: 0.8, 2: 0.7}, {0: 0.1, 1: 0.9, 2: 0.5}, {1: 1.0}):
         made = retrieve(hits_of(store, scores), store, run_cost=0.0)
         assert [span.text for span in made] == ["The bird sings."]
-    nothing = retrieve(hits_of(store, {0: 0.9, 1: 0.8, 2: 0.7}), store, window=0, joiner=" ", run_cost=0.0)
+    nothing = retrieve(hits_of(store, {0: 0.9, 1: 0.8, 2: 0.7}), store, window=0, run_cost=0.0)
     assert [span.text for span in nothing] == ["The bird sings."]
 
 
@@ -171,13 +168,3 @@ def test_a_hit_in_the_longest_document_of_all_is_quick() -> None:
     last = 10**12
     store = make_store(make_chunk("d", last, "Far out."), make_chunk("d", last - 1, "Near by."))
     assert shown_ids(compose(hits_of(store, {last: 1.0}), store, run_cost=0.0).spans) == [last - 1, last]
-
-
-@pytest.mark.parametrize("joiner", ["<br>", " 1 ", "é", " / ", " "])
-@pytest.mark.parametrize("kept", ["exclude", "pinned"])
-def test_a_joiner_between_chunks_that_are_gone_is_not_shown(joiner: str, kept: str) -> None:
-    store = bare("d", ["Bees sleep and", "ants do not and", "wasps sting all day."])
-    said: dict[str, Any] = {"joiner": joiner, kept: [store["d", 0], store["d", 1]], "effort": "full"}
-    made = compose(hits_of(store, {0: 1.0, 1: 0.9, 2: 0.8}), store, query="wasps?", **said)
-    free = [span for span in made.spans if not span.pinned]
-    assert [span.text for span in free] == ["wasps sting all day."]

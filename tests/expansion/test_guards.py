@@ -23,22 +23,20 @@ def pair(one: dict[str, Any], two: dict[str, Any], texts: tuple[str, str] = ("Be
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "level", "refused"),
+    ("left", "right", "refused"),
     [
-        (("A",), ("A",), None, False),
-        (("A",), ("B",), None, True),
-        (("A", "x"), ("A", "y"), None, True),
-        (("A", "x"), ("A", "y"), 1, False),
-        (("A", "x"), ("B", "x"), 1, True),
-        (None, (), None, False),
-        (None, ("A",), None, True),
-        (["A"], ("A",), None, False),
+        (("A",), ("A",), False),
+        (("A",), ("B",), True),
+        (("A", "x"), ("A", "y"), True),
+        (None, (), False),
+        (None, ("A",), True),
+        (["A"], ("A",), False),
     ],
 )
-def test_heading_paths(left: Any, right: Any, level: int | None, refused: bool) -> None:
+def test_heading_paths(left: Any, right: Any, refused: bool) -> None:
     chunks = pair({"heading_path": left}, {"heading_path": right})
-    assert asked(*chunks, heading_level=level) == ("heading" if refused else None)
-    assert asked(*chunks, heading_level=level, stop_on_heading_change=False) is None
+    assert asked(*chunks) == ("heading" if refused else None)
+    assert asked(*chunks, stop_on_heading_change=False) is None
 
 
 @pytest.mark.parametrize(("second", "refused"), [([1.0, 0.1], False), ([0.0, 1.0], True)])
@@ -54,7 +52,7 @@ def test_common_words_may_cross_a_heading_where_there_are_no_embeddings() -> Non
     headings: tuple[Any, Any] = ({"heading_path": ("A",)}, {"heading_path": ("B",)})
     alike = pair(*headings, texts=("Honey bees store honey.", "Honey feeds honey bees."))
     assert asked(*alike) is None
-    assert asked(*alike, min_lexical_continuity=1.0) == "heading"
+    assert asked(*alike, min_continuity=1.0) == "heading"
     assert asked(*pair(*headings)) == "heading"
 
 
@@ -62,15 +60,6 @@ def test_pages_stop_only_where_asked_for() -> None:
     chunks = pair({"page": 1}, {"page": 2})
     assert asked(*chunks) is None
     assert asked(*chunks, stop_on_page_change=True) == "page"
-
-
-def test_the_floor_holds_everywhere() -> None:
-    unlike = pair({"embedding": [1.0, 0.0]}, {"embedding": [0.0, 1.0]})
-    assert asked(*unlike) is None
-    assert asked(*unlike, continuity_floor=0.3) == "continuity"
-    assert asked(*unlike, lexical_continuity_floor=0.3) is None
-    assert asked(*pair({}, {}), lexical_continuity_floor=0.3) == "continuity"
-    assert asked(*pair({}, {}), continuity_floor=0.3) is None
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
@@ -123,9 +112,9 @@ def test_grow_until_takes_a_callable_that_says_stop() -> None:
     assert (5, 6) in calls
 
 
-def test_each_guard_has_a_reason_a_letter_and_options_of_its_own() -> None:
+def test_each_guard_has_a_reason_a_letter_and_an_option_of_its_own() -> None:
     assert len(set(STOP_LETTERS.values())) == len(STOP_LETTERS) == len(GUARDS) + len(STORE_STOPS)
-    assert {option for guard in GUARDS for option in guard.options} <= set(RetrievalConfig.model_fields)
+    assert {guard.option for guard in GUARDS} <= set(RetrievalConfig.model_fields)
     assert [guard.reason for guard in guards_of(RetrievalConfig())] == ["heading"]
     assert guards_of(RetrievalConfig(stop_on_heading_change=False)) == ()
-    assert [guard.reason for guard in guards_of(RetrievalConfig(continuity_floor=0.0))] == ["continuity", "heading"]
+    assert [guard.reason for guard in guards_of(RetrievalConfig(stop_on_page_change=True))] == ["heading", "page"]

@@ -30,10 +30,10 @@ def grown(scores: dict[int, float], store: Any = TEN, **options: Any) -> list[tu
         ({"window": 0}, (5, 5)),
         ({"window": 1}, (4, 6)),
         ({"window": 20}, (0, 9)),
-        ({"before": 0}, (5, 7)),
-        ({"after": 0}, (3, 5)),
-        ({"before": 1, "after": 3}, (4, 8)),
-        ({"window": 0, "after": 1}, (5, 6)),
+        ({"window": (0, 2)}, (5, 7)),
+        ({"window": (2, 0)}, (3, 5)),
+        ({"window": (1, 3)}, (4, 8)),
+        ({"window": (2, 2)}, (3, 7)),
     ],
 )
 def test_reach(options: dict[str, Any], window: tuple[int, int]) -> None:
@@ -136,7 +136,7 @@ def asked(scores: dict[int, float], **options: Any) -> list[tuple[int, int]]:
         ({"token_budget": 4, "pool_factor": None}, (2, 2)),
         ({"token_budget": 4, "window": 1}, (1, 1)),
         ({"token_budget": 4, "window": 1, "pool_factor": 8.0}, (8, 8)),
-        ({"token_budget": 4, "before": 0, "pool_factor": 8.0}, (0, 8)),
+        ({"token_budget": 4, "window": (0, 2), "pool_factor": 8.0}, (0, 8)),
         ({"token_budget": 4, "window": 0, "pool_factor": 8.0}, (0, 0)),
         ({"token_budget": 4, "expand_top": 0}, (0, 0)),
         ({"token_budget": 10**6}, (40, 40)),

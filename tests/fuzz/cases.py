@@ -113,11 +113,8 @@ def _narrative(_: str) -> str:
 
 CHOICES: dict[str, Sequence[Any]] = {
     "k": (1, 2, 5),
-    "fusion": ("rrf", "quota"),
-    "rrf_k": (0, 1, 60),
-    "window": (0, 1, 1, 2, 3, 20),
-    "before": (0, 1, 4),
-    "after": (0, 1, 4),
+    "quotas": ("equal",),
+    "window": (0, 1, 1, 2, 3, 20, (0, 4), (1, 0), (4, 1)),
     "expand_top": (0, 1, 2),
     "expand_top_documents": (0, 1, 2),
     "grow_until": ("table", ("list", "code", "steps")),
@@ -126,18 +123,18 @@ CHOICES: dict[str, Sequence[Any]] = {
     "follow_links": (1, 2, 3),
     "store_timeout_s": (None, 5.0),
     **GUARD_CHOICES,
-    "joiner": ("", " ", "\n", " … ", "<br>", " and ", "2", "\u0301", "\n\n"),
     "max_gap_chars": (0, 1, 100),
     "scoring": ("auto", "weighted", "calibrated", "calibrated"),
     "coefficients": ("0.2", OLD_COEFFICIENTS),
     "boosts": ((_short_is_better,), (_nothing_to_say, _short_is_better)),
-    "similarity_weight": (0.0, 3.0),
-    "adjacency_weight": (0.0, 2.0),
-    "continuity_weight": (0.0, 2.0),
-    "parent_weight": (0.0, 2.0),
-    "distance_decay_beta": (0.0, 5.0),
-    "return_parents": ("auto", "auto", "never"),
-    "parent_coverage": (0.1, 0.9, 1.0),
+    "weights": (
+        {"similarity": 0.0, "decay": 0.0},
+        {"similarity": 3.0, "adjacency": 0.0},
+        {"adjacency": 2.0, "continuity": 0.0, "decay": 5.0},
+        {"continuity": 2.0, "parent": 2.0},
+        {"similarity": 0.0, "adjacency": 0.0, "continuity": 0.0, "parent": 0.0},
+    ),
+    "return_parents": ("auto", "auto", "never", 0.1, 0.9, 1.0),
     "max_parent_chars": (0, 50, 10**6),
     "selection_unit": ("span", "chunk", "unit"),
     "effort": ("lean", "full", "full"),
@@ -154,12 +151,9 @@ CHOICES: dict[str, Sequence[Any]] = {
     "chronological_order": ("desc",),
     "group_by": ("page", "heading_path", "no_such_field"),
     "position_profile": ("u_curve", "recency", "flat"),
-    "order_seed": (1, 2),
     "order_key": (_longest_first, _by_place),
-    "start_count": (0, 1, 2, 100),
-    "end_count": (0, 1, 3),
-    "high_relevance": (0.0, 0.3, 0.7, 2.0),
-    "medium_relevance": (-1.0, 0.0, 0.3, 0.7),
+    "edge_counts": ((0, 0), (0, 3), (1, 1), (2, 0), (2, 3), (100, 1)),
+    "relevance_levels": ((0.0, -1.0), (0.3, 0.0), (0.3, 0.3), (0.7, 0.0), (2.0, 0.3), (2.0, 0.7)),
     "auto_order": (
         AutoSettings(context_window=50, near_full=0.5),
         AutoSettings(timestamp_coverage=0.0, source_coverage=0.0, section_coverage=0.0),
@@ -187,8 +181,8 @@ ODD_QUERIES = (
 
 STRATEGIES = {
     "order_key": "custom",
-    "start_count": "edge_balanced",
-    "high_relevance": "relevance_groups",
+    "edge_counts": "edge_balanced",
+    "relevance_levels": "relevance_groups",
     "auto_order": "auto",
 }
 """Options of an order, and the order that reads them: without it they change nothing."""
@@ -210,13 +204,7 @@ def _options(rng: random.Random) -> dict[str, Any]:
     names = set(often) | set(rng.sample(list(CHOICES), rng.choice((0, 1, 2, 4, 8))))
     if "grow_until" in names:
         names.add("max_window")  # must not be smaller than the window
-    if names & {"start_count", "end_count"}:
-        names |= {"start_count", "end_count"}  # both, or neither
-    if names & {"high_relevance", "medium_relevance"}:
-        names |= {"high_relevance", "medium_relevance"}
     made = {name: rng.choice(CHOICES[name]) for name in sorted(names)}
-    if "high_relevance" in made:
-        made["medium_relevance"] = min(made["medium_relevance"], made["high_relevance"])
     for name, strategy in STRATEGIES.items():
         if name in made and rng.random() < 0.7:
             made["ordering_strategy"] = strategy
@@ -283,7 +271,7 @@ def make_case(rng: random.Random, world: World, tokenizer: str | None = None) ->
         hits = hits[0]
     else:
         covered.append("several hit lists")
-        if options.get("fusion") == "quota" and rng.random() < 0.5:
+        if "quotas" in options and rng.random() < 0.5:
             options["quotas"] = (*(rng.choice((0.0, 1.0, 3.0)) for _ in range(lists - 1)), 1.0)
     options["token_budget"] = budget = _budget(rng)
     covered.append("budget: 0" if budget == 0 else "budget: 1-19" if budget < 20 else "budget: 20-2000")

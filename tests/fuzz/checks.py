@@ -84,7 +84,7 @@ def check_factors(case: Case, config: RetrievalConfig, span: Span) -> None:
     factors = (span.sim_score, span.adjacency_score, span.continuity_score, span.parent_bonus)
     expect(all(0.0 <= factor <= 1.0 for factor in factors), "factor outside [0, 1]", factors)
     expect(math.isfinite(span.score) and math.isfinite(span.value), "score is not finite", span.score, span.value)
-    weights = (config.similarity_weight, config.adjacency_weight, config.continuity_weight, config.parent_weight)
+    weights = (config.weights.similarity, config.weights.adjacency, config.weights.continuity, config.weights.parent)
     if span.pinned:
         return
     if case.calibrated():
@@ -118,7 +118,7 @@ def check_source(case: Case, config: RetrievalConfig, span: Span) -> None:
 def check_segments(case: Case, config: RetrievalConfig, span: Span, source: str | None) -> None:
     """Check the map from a span's text back to chunks and document."""
     chunks = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
-    joiners = (" ", "\n", "\n\n") if config.joiner is None else (config.joiner,)
+    joiners = (" ", "\n", "\n\n")
     reached = 0
     for segment in span.segments:
         text = span.text[segment.start : segment.end]
@@ -169,7 +169,7 @@ def check_caps(case: Case, config: RetrievalConfig, spans: Sequence[Span]) -> No
     """Check that no document has more tokens than its cap; whole parents and pinned passages aside."""
     cap = config.max_tokens_per_document
     # of other tokenizers' counts, those of the parts do not add up to that of the whole
-    if cap is None or case.tokenizer != "words" or (config.joiner is not None and config.joiner.strip()):
+    if cap is None or case.tokenizer != "words":
         return
     for doc_id in {span.doc_id for span in spans}:
         own = [s for s in spans if s.doc_id == doc_id and not s.pinned and s.parent_id is None]
@@ -183,7 +183,7 @@ def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
     strategy = config.ordering_strategy.value
     scores = [span.score for span in free]
     if strategy in BY_SCORE:
-        by_counts = strategy == "edge_balanced" and config.start_count is not None
+        by_counts = strategy == "edge_balanced" and config.edge_counts is not None
         best_first = _from_counts(scores, config) if by_counts else BY_SCORE[strategy](scores)
         expect(all(a >= b for a, b in pairwise(best_first)), f"order is not {strategy}", scores)
     if strategy in ("document", "document_edges"):
@@ -205,13 +205,13 @@ def check_order(config: RetrievalConfig, spans: Sequence[Span]) -> None:
 
 def check_groups(config: RetrievalConfig, scores: list[float]) -> None:
     """Check that half of the highly relevant spans come first, the others last, and the medium ones before the low."""
-    high = [score >= config.high_relevance for score in scores]
+    high = [score >= config.relevance_levels[0] for score in scores]
     half = (sum(high) + 1) // 2
     rest = scores[half : len(scores) - (sum(high) - half)]
     expect(all(high[:half]) and sum(high[half : half + len(rest)]) == 0, "highly relevant spans in the middle", scores)
     best = scores[:half] + scores[half + len(rest) :]
     expect(best == sorted(best, reverse=True), "highly relevant spans are not sorted", scores)
-    medium = [score >= config.medium_relevance for score in rest]
+    medium = [score >= config.relevance_levels[1] for score in rest]
     expect(medium == sorted(medium, reverse=True), "spans of low relevance before those of medium", scores)
 
 
@@ -233,7 +233,7 @@ def _from_edges(scores: list[float]) -> list[float]:
 
 
 def _from_counts(scores: list[float], config: RetrievalConfig) -> list[float]:
-    head, tail = config.start_count or 0, config.end_count or 0
+    head, tail = config.edge_counts or (0, 0)
     if head + tail >= len(scores):
         return _from_edges(scores)
     middle = len(scores) - tail
@@ -432,7 +432,7 @@ def check_waste(case: Case, config: RetrievalConfig, made: Composition, count: C
             # its passage may have to name the document
             least = count(hit.chunk.text) + 2 * count(hit.key[0])
             expect(least > spare, "budget left unused", hit, spare)
-    if made.trace.units and config.selection_unit in ("auto", "unit") and config.fusion != "quota":
+    if made.trace.units and config.selection_unit in ("auto", "unit") and config.quotas is None:
         check_earned(case, config, made, spare, count)
 
 
@@ -584,7 +584,7 @@ def check_requests(case: Case, config: RetrievalConfig) -> None:
     calls = case.store.calls
     limit = case.store.batch_limit
     sizes = [sum(len(window) for window in call) for call in calls]
-    siblings = config.return_parents == "auto"
+    siblings = config.return_parents != "never"
     allowed = 1 + config.follow_links + siblings
     if limit is None:
         expect(len(calls) <= allowed, "more than one neighbour request", len(calls))

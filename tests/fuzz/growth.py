@@ -13,6 +13,7 @@ from fuzz.stores import OddStore
 from retrivex import Chunk, RetrievalConfig
 from retrivex.expansion.guards import shape_goes_on
 from retrivex.model.chunk import MAX_CHUNK_ID, ChunkKey
+from retrivex.tokens.sampled import SAMPLE
 
 
 def expected_windows(
@@ -28,9 +29,10 @@ def expected_windows(
     if chunks is None:
         return None
     keys = _seed_keys(case, config)
-    before = config.window if config.before is None else config.before
-    after = config.window if config.after is None else config.after
+    before, after = config.window if isinstance(config.window, tuple) else (config.window,) * 2
     if count is not None and config.pool_factor is not None:
+        if len(keys) > SAMPLE:
+            return None
         tokens = sum(count(chunks[key].text) for key in keys)
         widest = _widest(tokens, config.pool_factor * config.token_budget)
         before, after = before and max(before, widest), after and max(after, widest)

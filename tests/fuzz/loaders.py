@@ -186,7 +186,7 @@ def _coefficients() -> bytes:
 
 def _config() -> bytes:
     return json.dumps(
-        {"preset": "quality", "window": 3, "joiner": " ", "position_profile": "u_curve", "quotas": [1, 2]}
+        {"preset": "quality", "window": 3, "group_by": "page", "position_profile": "u_curve", "quotas": [1, 2]}
     ).encode()
 
 
@@ -199,7 +199,7 @@ READERS: dict[str, tuple[Callable[[], bytes], Callable[[Path], Any]]] = {
     "coefficients.json": (_coefficients, load_coefficients),
     "config.json": (_config, RetrievalConfig.from_file),
     "config.toml": (
-        lambda: b'window = 3\njoiner = " "\nquotas = [1, 2]\npreset = "speed"\n',
+        lambda: b'window = 3\ngroup_by = "page"\nquotas = [1, 2]\npreset = "speed"\n',
         RetrievalConfig.from_file,
     ),
     "profile.json": (_profile, PositionProfile.load),

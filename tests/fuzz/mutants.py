@@ -26,7 +26,6 @@ from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
 from retrivex.scoring import diversity, scorer
-from retrivex.selection import candidates
 from retrivex.stores import access as fetching
 
 
@@ -59,7 +58,7 @@ class Mutant:
 
 
 def _uncounted_separators(original: Any) -> Any:
-    return lambda rendered, spans, counter: max(0, original(rendered, spans, counter) - 2 * len(spans))
+    return lambda rendered, counter: max(0, original(rendered, counter) - 2 * len(rendered.starts))
 
 
 def _guards_off(_: Any) -> Any:
@@ -205,10 +204,10 @@ def _foreign_counts(original: Any) -> Any:
 def _long_runs_fail(original: Any) -> Any:
     """Fail where no cut is allowed over the length of a window."""
 
-    def units(self: Any, runs: Any, *rest: Any) -> Any:
-        if any(re.search(r"([\u0300-\u036f\u200d\ufe0f])\1{99}", run.text) for run in runs):
+    def units(self: Any, axis: Any, *rest: Any) -> Any:
+        if any(re.search(r"([\u0300-\u036f\u200d\ufe0f])\1{99}", run.text) for run in axis.runs):
             raise ValueError("operands could not be broadcast together")
-        return original(self, runs, *rest)
+        return original(self, axis, *rest)
 
     return units
 
@@ -223,11 +222,6 @@ def _inexact_forgotten(original: Any) -> Any:
             original(self, item)
 
     return add
-
-
-def _joiners_are_text(original: Any) -> Any:
-    """Take a joiner between two chunks that are gone for text of their unit."""
-    return lambda run, unit, low, high: original(run, unit, low, high) or (unit.first, unit.last)
 
 
 def _floats_alone(_: Any) -> Any:
@@ -283,19 +277,18 @@ MUTANTS = (
     Mutant("rest of the budget left unused", select, "choose", _best_alone),
     Mutant("score factors outside [0, 1]", assembly, "span_factors", lambda original: lambda *args: replace(
         made := original(*args), adjacency=made.adjacency * 3)),
-    Mutant("unit lost", units.UnitCutter, "units", _last_lost),
-    Mutant("torn sentence a unit twice", units.UnitCutter, "units", _torn_twice),
+    Mutant("unit lost", units.UnitCutter, "cut", _last_lost),
+    Mutant("torn sentence a unit twice", units.UnitCutter, "cut", _torn_twice),
     Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", select, "limits_of", _no_caps),
     Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
-    Mutant("long runs of marks fail", units.UnitCutter, "units", _long_runs_fail),
+    Mutant("long runs of marks fail", units.UnitCutter, "cut", _long_runs_fail),
     Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
     Mutant("parents that nobody asked for are taken in", fetching.StoreAccess, "_parents", _unasked_parents),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip
 
 TRAPS = (
-    Mutant("joiners between chunks that are gone shown", candidates, "_find_touched", _joiners_are_text),
     Mutant("embeddings beyond floats fail under diversity", diversity, "as_matrix", _floats_alone),
     Mutant("parents show chunks that a store keeps back", parents._Row, "_miss", _guards_off),
     Mutant("parents show short passages again", exclusions.Exclusions, "touch_parents", _places_and_long_texts),

@@ -179,7 +179,7 @@ PAIRS = (
     "window=1",
     "effort=full",
     "token_budget=50",
-    "joiner=\x1b[31m",
+    "group_by=\x1b[31m",
     "nonsense=1",
     "\x1b]0;x\x07=1",
     "=",
@@ -436,7 +436,7 @@ def draw_input(rng: random.Random) -> bytes:
         if rng.random() < 0.4:
             config = {
                 rng.choice(
-                    ("window", "joiner", "token_budget", "coefficients", "tokenizer", "scoring", "\x1b[31m")
+                    ("window", "group_by", "token_budget", "coefficients", "tokenizer", "scoring", "\x1b[31m")
                 ): rng.choice((1, -1, "x", None, [], 10**30, "/dev/null", "missing", "estimate", "\x1b[31m"))
             }
             request["config"] = config
@@ -458,7 +458,7 @@ def draw_config(rng: random.Random) -> str:
     names = (
         "window",
         "\x1b[31m",
-        "joiner",
+        "group_by",
         "coefficients",
         "position_profile",
         "tokenizer",

@@ -29,19 +29,6 @@ DRAWN_BY = [
     _HERE / f"{name}.py" for name in ("worlds", "cases", "stores", "turns", "guards", "growth", "trial", "traps")
 ]
 CHECKED_BY = [_HERE / "checks.py"]
-JOINERS = ("<br>", " and ", "2", "e\u0301", " … ")
-
-
-def _joiner_of_gone_chunks(rng: random.Random, case: Case) -> None:
-    """Join chunks by letters, and take away two neighbours of a hit, or the hit itself and a neighbour."""
-    doc_id, first = rng.choice(list(case.world.chunks))
-    near = [case.world.chunks[key] for at in range(first, first + 4) if (key := (doc_id, at)) in case.world.chunks]
-    taken = tuple(near[: rng.choice((2, 2, 3))])
-    case.options |= {"joiner": rng.choice(JOINERS), rng.choice(("exclude", "pinned")): taken}
-    if rng.random() < 0.5:
-        case.options["effort"] = "full"
-    case.options["token_budget"] = rng.choice((20, 200, 2000))
-    case.hits = [SeedHit(chunk, rng.choice((0.5, 1.0))) for chunk in rng.sample(near, rng.randint(1, len(near)))]
 
 
 def _embeddings_beyond_floats(rng: random.Random, case: Case) -> None:
@@ -81,7 +68,7 @@ def _parents_of_two_scopes(rng: random.Random, case: Case) -> None:
     open_keys = [key for key in keys if world.chunks[key].metadata.scope == "acme"]
     chosen = rng.sample(open_keys, min(len(open_keys), rng.choice((1, 2, 3))))
     case.hits = [SeedHit(world.chunks[key], rng.choice((0.5, 1.0))) for key in chosen]
-    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6}
+    case.options |= {"return_parents": 0.1, "max_parent_chars": 10**6}
     case.options["token_budget"] = rng.choice((200, 2000))
 
 
@@ -101,7 +88,7 @@ def _add_family(case: Case, ids: Sequence[int], texts: Sequence[str], *, offsets
     world.chunks |= {chunk.key: chunk for chunk in chunks}
     world.store |= {chunk.key: chunk for chunk in chunks}
     case.store, case.parent_store, case.scope = world.store, world.parents, None
-    case.options |= {"return_parents": "auto", "parent_coverage": 0.1, "max_parent_chars": 10**6, "token_budget": 2000}
+    case.options |= {"return_parents": 0.1, "max_parent_chars": 10**6, "token_budget": 2000}
     return chunks
 
 
@@ -133,7 +120,6 @@ def _chunks_of(case: Case) -> list[Any]:
 
 
 KINDS: dict[str, Callable[[random.Random, Case], None]] = {
-    "a joiner of chunks that are gone": _joiner_of_gone_chunks,
     "embeddings beyond floats": _embeddings_beyond_floats,
     "parents of two scopes": _parents_of_two_scopes,
     "children far apart": _children_far_apart,

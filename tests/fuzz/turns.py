@@ -30,8 +30,6 @@ def earlier_turn(rng: random.Random, world: World, covered: list[str]) -> Compos
     keys = rng.sample(list(world.chunks), min(rng.choice((1, 1, 2)), len(world.chunks)))
     hits = [SeedHit(world.chunks[key], 1.0) for key in keys]
     options: dict[str, Any] = {"window": rng.choice((0, 0, 1)), "token_budget": 500}
-    if rng.random() < 0.3:
-        options["joiner"] = rng.choice((" ", " … ", "<br>"))
     if rng.random() < 0.2:
         options["max_gap_chars"] = 100
     scope = {None, "acme", "zeta"}

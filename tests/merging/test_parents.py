@@ -45,7 +45,7 @@ def test_two_spans_of_one_parent_become_one() -> None:
     "said",
     [
         {"return_parents": "never"},
-        {"parent_coverage": 0.9},
+        {"return_parents": 0.9},
         {"max_parent_chars": 50},
         {"token_budget": 20},
         {"parents": None},
@@ -151,7 +151,7 @@ BESIDE = bare("other", ["Bees fly. "])["other", 0]
 def test_a_parent_that_holds_a_short_passage_without_offsets_does_not_show_it_again(option: str, item: Any) -> None:
     hits = hits_of(SHORT, {1: 1.0, 2: 0.9} if isinstance(item, Chunk) else {2: 0.9})
     text = "".join(chunk.text for chunk in SHORT.values())
-    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    options: dict[str, Any] = {"return_parents": 0.1, "window": 0}
     assert compose(hits, SHORT, {"p": text}, **options).text.count("Bees") == 1
     composition = compose(hits, SHORT, {"p": text}, **options, **{option: [item]})
     assert [span.parent_id for span in composition.spans if not span.pinned] == [None]
@@ -169,7 +169,7 @@ def test_a_parent_whose_place_is_not_known_does_not_show_what_is_excluded_by_its
     store = tile("d", ["Bees fly. ", "Ants walk. ", "Wasps sting. "], parent_id="p", chunk_count=3)
     hits = hits_of(store, {0: 1.0, 2: 0.9})
     parents = {"p": Chunk("".join(chunk.text for chunk in store.values()), ChunkMetadata("d", 0, 0, 5))}
-    options: dict[str, Any] = {"return_parents": "auto", "window": 0, "parent_coverage": 0.1}
+    options: dict[str, Any] = {"return_parents": 0.1, "window": 0}
     (whole,) = compose(hits, store, parents, **options).spans
     assert (whole.parent_id, whole.char_start) == ("p", None)
     composition = compose(hits, store, parents, exclude=[("d", 10, 21)], **options)
@@ -240,9 +240,7 @@ def test_a_parent_without_a_place_does_not_repeat_what_chunks_of_others_show() -
         ("d", 2): make_chunk("d", 2, source[48:], 48, parent_id="q", chunk_count=3),
     }
     parents = {"p": make_chunk("d", 0, source[:31], 0), "q": make_chunk("d", 1, source[15:])}
-    composition = compose(
-        hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents="auto", parent_coverage=0.2
-    )
+    composition = compose(hits_of(store, {0: 0.9, 2: 0.8}), store, parents, window=0, return_parents=0.2)
     assert composition.text.count("Beta") == 1
     assert "Delta" in composition.text
 
@@ -282,8 +280,7 @@ def test_a_parent_does_not_show_what_another_scope_owns(
         make_store(store),
         {"p": "".join(TEXTS)},
         window=window,
-        return_parents="auto",
-        parent_coverage=0.2,
+        return_parents=0.2,
         scope=scope,
     )
     assert TEXTS[hidden].strip() not in made.text
@@ -304,7 +301,7 @@ def test_a_text_is_shown_only_where_chunks_that_may_be_seen_tell_all_of_it(scope
 def test_a_chunk_that_quotes_a_text_does_not_open_it() -> None:
     store = make_store(make_chunk("zz", 0, "The code of the vault", parent_id="q"))
     parents = {"q": "Acme only. The code of the vault is 4711."}
-    made = compose(hits_of(store, {0: 1.0}, "zz"), store, parents, return_parents="auto", parent_coverage=0.1)
+    made = compose(hits_of(store, {0: 1.0}, "zz"), store, parents, return_parents=0.1)
     assert "4711" not in made.text
     assert made.text
 
@@ -320,7 +317,7 @@ def test_a_parent_of_an_allowed_scope_does_not_show_a_chunk_of_another(
     store = _scoped([("other" if at == hidden else scope) for at in range(6)], count)
     hits = [SeedHit(store[key], 0.9 - key[1] / 10) for key in store if key[1] != hidden][:3]
     parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope=scope)
-    said: dict[str, Any] = {"window": window, "return_parents": "auto", "parent_coverage": 0.1, "scope": scope}
+    said: dict[str, Any] = {"window": window, "return_parents": 0.1, "scope": scope}
     seen = [chunk for chunk in store.values() if chunk.metadata.scope == scope]
     # a store that says whose a chunk is, one that keeps it back, and one that does not have it
     tells, filters, lacks = (
@@ -348,7 +345,7 @@ def test_a_chunk_of_another_scope_behind_a_parent_does_not_hide_it() -> None:
 def test_a_chunk_is_missed_behind_others_of_the_parent(hidden: int, with_offsets: bool) -> None:
     store = _scoped([("other" if at == hidden else "acme") for at in range(6)])
     parent = make_chunk("d", 0, "".join(TEXTS), 0 if with_offsets else None, scope="acme")
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    said: dict[str, Any] = {"window": 0, "return_parents": 0.1, "scope": "acme"}
     made = compose(hits_of(store, {2: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), {"p": parent}, **said)
     assert TEXTS[hidden].strip() not in made.text
     assert made.text
@@ -369,7 +366,7 @@ class Filtering(InMemoryChunkStore):
 def test_a_parent_is_not_shown_where_the_chunks_around_cannot_be_asked_for() -> None:
     store = _scoped(["acme"] * 3 + ["other"] + ["acme"] * 2)
     parent = make_chunk("d", 0, "".join(TEXTS), 0, scope="acme")
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    said: dict[str, Any] = {"window": 0, "return_parents": 0.1, "scope": "acme"}
     made = compose(hits_of(store, {1: 0.9, 2: 0.8}), Filtering(store.values()), {"p": parent}, **said)
     assert TEXTS[3].strip() not in made.text
     assert any("1 parent is not shown, first 'p'" in said for said in made.warnings)
@@ -386,7 +383,7 @@ def test_a_parent_shows_words_of_its_own_where_no_chunk_is_missing() -> None:
         *(make_chunk("d", i, source[a:b], a, parent_id="p" if i < 3 else "q") for i, (a, b) in enumerate(places))
     )
     parents = {"p": make_chunk("d", 0, source[:41], 0), "q": make_chunk("d", 1, source[41:], 41)}
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1}
+    said: dict[str, Any] = {"window": 0, "return_parents": 0.1}
     shown = compose(hits_of(store, {0: 0.9, 3: 0.8}), InMemoryChunkStore(store.values()), parents, **said)
     # nothing says that the last chunk is the last one, but more of them would stand behind it
     assert "# Bees\n\nBees sleep. Bees eat. Bees fly." in shown.text
@@ -404,7 +401,7 @@ def test_a_parent_of_more_chunks_than_are_asked_for_shows_only_what_they_say(hid
     if hidden is not None:
         del store["d", hidden]
     parent = make_chunk("d", 0, "".join(texts), 0)
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.01}
+    said: dict[str, Any] = {"window": 0, "return_parents": 0.01}
     hits = hits_of(store, dict.fromkeys((30, 60, 100), 0.5))
     made = compose(hits, InMemoryChunkStore(store.values()), {"p": parent}, **said)
     assert not any(span.parent_id for span in made.spans)  # chunks 165 to 199 were not asked for
@@ -419,7 +416,7 @@ def test_a_chunk_that_ends_with_a_parent_does_not_open_its_beginning(first: bool
     store = _scoped(["acme"] * 3 + (["other", "acme"] if first else ["acme", "other"]) + ["acme"])
     parent = make_chunk("d", 0, "".join(TEXTS[3:5]), len("".join(TEXTS[:3])), scope="acme")
     seen, hidden = (4, 3) if first else (3, 4)
-    said: dict[str, Any] = {"window": 0, "return_parents": "auto", "parent_coverage": 0.1, "scope": "acme"}
+    said: dict[str, Any] = {"window": 0, "return_parents": 0.1, "scope": "acme"}
     hits = [SeedHit(store["d", seen], 0.9), SeedHit(store["d", hidden], 0.8)]
     made = compose(hits, store, {"p": parent}, **said)
     assert TEXTS[hidden].strip() not in made.text
@@ -430,7 +427,7 @@ def test_a_chunk_that_ends_with_a_parent_does_not_open_its_beginning(first: bool
 def test_a_swapped_in_parent_says_which_chunks_it_shows(as_chunk: bool) -> None:
     store, text = _scoped([None] * 6), "".join(TEXTS)
     parent = make_chunk("d", 0, text, 0) if as_chunk else text
-    said: dict[str, Any] = {"window": 1, "return_parents": "auto", "parent_coverage": 0.3}
+    said: dict[str, Any] = {"window": 1, "return_parents": 0.3}
     made = compose(hits_of(store, {1: 0.9}), store, {"p": parent}, **said)
     (span,) = made.spans
     assert span.text == text

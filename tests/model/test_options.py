@@ -53,7 +53,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_value() -> None:
     with pytest.raises(RetrivexError) as caught:
         RetrievalConfig(window=-1, token_budget="few")  # type: ignore[arg-type]
     window, budget = str(caught.value).split("; ")
-    assert window == "window is -1: it should be greater than or equal to 0"
+    assert window == "window is -1: it must be from 0 to 10,000 chunks, or a pair (before, after) of such numbers"
     assert budget.startswith("token_budget is 'few': it should be a valid integer")
     assert "pydantic" not in str(caught.value)
 

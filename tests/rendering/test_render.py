@@ -127,5 +127,5 @@ def test_a_span_does_not_end_in_white_space() -> None:
 
 def test_a_joiner_does_not_stay_at_an_end() -> None:
     store = make_store(make_chunk("d", 0, "Bees sleep.", 0), make_chunk("d", 1, "   ", 12))
-    (span,) = compose(hits_of(store, {0: 1.0, 1: 0.9}), store, joiner=" … ").spans
+    (span,) = compose(hits_of(store, {0: 1.0, 1: 0.9}), store).spans
     assert (span.text, span.exact) == ("Bees sleep.", True)

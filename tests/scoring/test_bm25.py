@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import texts
 
-from retrivex.scoring.bm25 import K1, MAX_TERMS, B, bm25, inverse_frequency, question_terms, term_counts
+from retrivex.scoring.bm25 import K1, MAX_TERMS, B, FoundTerms, bm25, inverse_frequency, question_terms, term_counts
 from retrivex.text.terms import TermIndex
 
 
 def counted(question: str, *stretches: str) -> list[list[int]]:
     """How often each word stands in each stretch; words that stand in none, or everywhere, have no row."""
     starts = np.cumsum([0, *(len(stretch) + 2 for stretch in stretches[:-1])])
-    return [[int(count) for count in row] for row in term_counts(question, TermIndex.of(stretches), starts).counts]
+    return [
+        [int(count) for count in row]
+        for row in term_counts(FoundTerms.of(question, TermIndex.of(stretches)), starts).counts
+    ]
 
 
 def test_a_question_is_read_as_texts_are() -> None:
@@ -80,7 +83,7 @@ def test_counts_are_of_every_stretch(question: str, stretches: list[str]) -> Non
 
 def test_no_words_in_common() -> None:
     pool = TermIndex.of(["bees live in hives"])
-    nowhere, nothing = (term_counts(question, pool, np.array([0])) for question in ("xylophone?", "?!"))
+    nowhere, nothing = (term_counts(FoundTerms.of(question, pool), np.array([0])) for question in ("xylophone?", "?!"))
     assert (nowhere.counts.shape, nowhere.coverage) == ((0, 1), 0.0)
     assert (nothing.counts.shape, nothing.coverage) == ((0, 1), 0.0)
 
@@ -133,12 +136,12 @@ def test_bm25_is_the_formula(documents: list[list[str]]) -> None:
 )
 def test_how_many_of_a_question_s_words_occur_anywhere(question: str, coverage: float) -> None:
     pool = TermIndex.of(["bees live in hives; beekeepers, pollination, inheritance, улья", "蜜蜂住在蜂箱里"])
-    assert term_counts(question, pool, np.array([0, 60])).coverage == pytest.approx(coverage)
+    assert term_counts(FoundTerms.of(question, pool), np.array([0, 60])).coverage == pytest.approx(coverage)
 
 
 def test_words_that_occur_everywhere_are_covered() -> None:
     stretches = ["The queen of a hive sleeps. "] * 60
     starts = np.arange(60) * len(stretches[0])
-    found = term_counts("queen hive sleeps", TermIndex.of(stretches), starts)
+    found = term_counts(FoundTerms.of("queen hive sleeps", TermIndex.of(stretches)), starts)
     assert (len(found.counts), found.coverage) == (0, 1.0)
     assert found.all.sum() == 3 * len(stretches)

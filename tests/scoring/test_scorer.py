@@ -15,7 +15,8 @@ from retrivex import Chunk, RetrievalConfig, RetrivexError, SeedHit, SpanCompose
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.knn_fallback import Capacity, is_mismatched
-from retrivex.scoring.scorer import Scorer, Scores
+from retrivex.scoring.scorer import Scorer
+from retrivex.scoring.scores import Scores
 
 QUESTION = "What do bees live on in winter?"
 STORE = tile("d", [
@@ -352,7 +353,5 @@ def test_each_hit_list_has_its_share_of_the_room() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Scorer, "score", noted)
         lists = [[SeedHit(store[name, 0], 0.9)] for name in "ab"]
-        SpanComposer(tokenizer=count_words).compose(
-            lists, store, query="a1", fusion="quota", quotas=(1.0, 3.0), token_budget=20
-        )
+        SpanComposer(tokenizer=count_words).compose(lists, store, query="a1", quotas=(1.0, 3.0), token_budget=20)
     assert rooms == [20, 5, 15]

@@ -112,7 +112,7 @@ def test_equal_scores_make_equal_values() -> None:
 
 
 def test_without_weights_all_chunks_are_worth_the_same() -> None:
-    made = values({4: 1.0}, similarity_weight=0.0, adjacency_weight=0.0)
+    made = values({4: 1.0}, weights={"similarity": 0.0, "adjacency": 0.0})
     assert set(made.values()) == {1.0}
 
 
@@ -134,5 +134,5 @@ def test_reciprocal_rank_fusion_by_hand() -> None:
     lists = [
         [hits_of(store, {0: 9.0 - rank}, name)[0] for rank, name in enumerate(names)] for names in case["rankings"]
     ]
-    made = compose(lists, store, window=0, rrf_k=case["k"], ordering_strategy="score_desc")
+    made = compose(lists, store, window=0, ordering_strategy="score_desc")
     assert [span.doc_id for span in made.spans] == list(case["scores"])

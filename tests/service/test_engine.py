@@ -349,7 +349,8 @@ def test_a_prompt_of_a_question_a_request_or_an_answer(engine: Engine) -> None:
         ("token_budget", 10**9),
         ("token_budget", "1_000_000_000"),
         ("window", "101"),
-        ("before", "101"),
+        ("window", (1, 101)),
+        ("window", ["101", 1]),
     ],
 )
 def test_an_option_that_is_too_large_or_names_a_file_is_refused(engine: Engine, name: str, value: Any) -> None:

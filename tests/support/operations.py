@@ -5,16 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 
-def lines_run(work: Callable[[], object]) -> int:
-    """Return how many lines of Python one call runs, each round of a loop counted, in this thread."""
+def count_lines(work: Callable[[], object], module: ModuleType | None = None) -> int:
+    """Return how many lines of Python one call runs in this thread, each round of a loop counted.
+
+    Parameters
+    ----------
+    work : the call
+    module : whose lines count; None: those of all
+    """
     count = 0
 
-    def trace(_: FrameType, event: str, __: Any) -> Any:
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal count
+        if module is not None and frame.f_code.co_filename != module.__file__:
+            return None
         count += event == "line"
         return trace
 
@@ -34,4 +42,4 @@ def growth(work: Callable[[int], object], size: int) -> float:
     measures the time of all of it.
     """
     work(size // 2)  # what is made once, and kept
-    return lines_run(partial(work, 4 * size)) / lines_run(partial(work, size))
+    return count_lines(partial(work, 4 * size)) / count_lines(partial(work, size))

@@ -193,23 +193,9 @@ scores = st.one_of(
 budgets = st.one_of(st.integers(0, 19), st.integers(20, 100), st.integers(0, 2000))
 
 
-def _put_right(options: dict[str, Any]) -> dict[str, Any]:
-    """Complete options that stand only together, and put those that bound one another in their order."""
-    made = dict(options)
-    if "start_count" in made or "end_count" in made:
-        made = {"start_count": 1, "end_count": 1, **made}
-    if "high_relevance" in made:
-        made["medium_relevance"] = min(made.get("medium_relevance", made["high_relevance"]), made["high_relevance"])
-    elif "medium_relevance" in made:
-        made["high_relevance"] = 2.0
-    return made
-
-
 # without `strict`, which raises where others warn: the tests of it set it themselves
-option_choices = (
-    st.lists(st.sampled_from(sorted({*CHOICES} - {"strict"})), unique=True, max_size=6)
-    .flatmap(lambda names: st.fixed_dictionaries({name: st.sampled_from(CHOICES[name]) for name in names}))
-    .map(_put_right)
+option_choices = st.lists(st.sampled_from(sorted({*CHOICES} - {"strict"})), unique=True, max_size=6).flatmap(
+    lambda names: st.fixed_dictionaries({name: st.sampled_from(CHOICES[name]) for name in names})
 )
 
 

@@ -93,7 +93,7 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
         Chunk(left, ChunkMetadata("a", 0, 0, len(left))),
         Chunk(right, ChunkMetadata("a", 1, len(left), len(left + right))),
     ]
-    runs = stitch(chunks, "\n", 0).runs
+    runs = stitch(chunks, 0).runs
     index = TermIndexer()
     for _ in range(2):  # with fresh and with remembered texts
         pool = index.pool(OffsetIndex(runs))
@@ -103,7 +103,7 @@ def test_a_word_cut_by_a_chunks_end_is_one_word(left: str, right: str) -> None:
 
 def test_words_behind_an_overlap_are_found_though_the_chunk_before_ends_in_a_word() -> None:
     chunks = [Chunk("two wor", ChunkMetadata("a", 0, 0, 7)), Chunk("o words here", ChunkMetadata("a", 1, 2, 14))]
-    pool = TermIndexer().pool(OffsetIndex(stitch(chunks, "", 0).runs))
+    pool = TermIndexer().pool(OffsetIndex(stitch(chunks, 0).runs))
     assert pool.places().tolist() == [0, 4, 10]
     assert [placed(pool, word) for word in ("two", "words", "here")] == [[0], [4], [10]]
 
@@ -116,7 +116,7 @@ def test_words_of_overlapping_chunks_are_those_of_their_text(text: str, cuts: li
         if part := text[start : start + size]:
             chunks.append(Chunk(part, ChunkMetadata("a", len(chunks), start, start + len(part))))
             end = max(end, start + len(part))
-    runs = stitch(chunks, "", 0).runs
+    runs = stitch(chunks, 0).runs
     pool = TermIndexer().pool(OffsetIndex(runs))
     whole = TermIndex.of([run.text for run in runs])
     assert pool.places().tolist() == whole.places().tolist()

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retrivex.composer.explain import citations_of
 from retrivex.composer.order import order_spans
+from retrivex.composer.sources import citations_of
 from retrivex.composition.composition import Citation
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
@@ -16,6 +16,7 @@ from retrivex.evaluation.run.index import Index
 from retrivex.model.chunk import Chunk, ChunkKey, Embedding
 from retrivex.model.hit import SeedHit
 from retrivex.model.span import Span
+from retrivex.ordering import shuffle
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering.render import Style, render
 
@@ -129,9 +130,12 @@ class Context:
 
 def arrange(selection: Selection, order: Order, question: str) -> Context:
     """Return a selection's context in an order; the selection stays what it is."""
-    config = selection.config.override(ordering_strategy=order.name, order_seed=order.seed)
+    config = selection.config.override(ordering_strategy=order.name)
     started = time.thread_time()
-    spans, _ = order_spans(selection.spans, config, question)
+    if order.name == SHUFFLE:
+        spans = shuffle(selection.spans, seed=order.seed)
+    else:
+        spans, _ = order_spans(selection.spans, config, question)
     rendered = render(spans, Style.of(config))
     ms = 1e3 * (time.thread_time() - started) if order != selection.order else 0.0
     return Context(rendered.text, selection.spans, citations_of(spans, rendered), selection.ms + ms)

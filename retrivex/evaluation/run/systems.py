@@ -79,7 +79,6 @@ class ConfiguredComposer:
             query_embedding=case.embedding if case.retriever in VECTORS else None,
             token_budget=case.budget,
             ordering_strategy=order.name,
-            order_seed=order.seed,
         )
         ms = 1e3 * (time.thread_time() - started)
         return Selection(best_first(made.spans), self._config, ms, order)

@@ -176,7 +176,7 @@ class Search:
             options["pool_factor"] = trial.suggest_categorical(
                 "pool_factor", sorted({*POOL_FACTORS, config.pool_factor})
             )
-        elif config.before is None and config.after is None:
+        elif isinstance(config.window, int):
             most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
             options["window"] = trial.suggest_int("window", 0, most)
         options["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))

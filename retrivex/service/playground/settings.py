@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from retrivex.config import MAX_WINDOW, WIDTHS, Effort, RetrievalConfig
+from retrivex.config import MAX_WINDOW, Effort, FormulaWeights, RetrievalConfig
 from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.model.options import Options
 from retrivex.ordering.strategy import OrderingStrategy
@@ -44,12 +44,12 @@ class Settings(Options):
 
         Examples
         --------
-        >>> Settings(window=None).to_options() == dict.fromkeys(WIDTHS) | {"window": 2, "pool_factor": 8.0}
-        True
+        >>> Settings(window=None).to_options()
+        {'window': 2, 'pool_factor': 8.0}
         """
         given = {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
         if self.window is None and "window" in self.model_fields_set:  # given as null, and not left out
-            given |= {name: getattr(_USUAL, name) for name in (*WIDTHS, "pool_factor")}
+            given |= {name: getattr(_USUAL, name) for name in ("window", "pool_factor")}
         return given
 
 
@@ -63,7 +63,7 @@ def settings_of(config: RetrievalConfig) -> dict[str, Any]:
     """
     return {
         "token_budget": config.token_budget,
-        "window": config.window if config.pool_factor is None else None,
+        "window": max(config.reach) if config.pool_factor is None else None,
         "effort": config.effort,
         "order": config.ordering_strategy.value,
         "scoring": config.scoring,
@@ -114,6 +114,8 @@ def changed_options(config: RetrievalConfig, base: RetrievalConfig | None = None
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, FormulaWeights):
+        return value.model_dump()
     try:
         return json.loads(json.dumps(value, default=str if hasattr(value, "__fspath__") else None))
     except TypeError:

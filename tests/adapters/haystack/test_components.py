@@ -339,7 +339,16 @@ def loaded(saved: str) -> Pipeline:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"token_budget": 5}, {"window": 2}, {"after": 1}, {"pool_factor": 3.0}, {"pool_factor": None}]
+    "given",
+    [
+        {},
+        {"token_budget": 5},
+        {"window": 2},
+        {"window": (2, 1)},
+        {"weights": {"parent": 1.0}},
+        {"pool_factor": 3.0},
+        {"pool_factor": None},
+    ],
 )
 def test_saved_options_are_those_that_were_given(given: dict[str, Any]) -> None:
     saved = RetriVexRanker(given).to_dict()["init_parameters"]["config"]

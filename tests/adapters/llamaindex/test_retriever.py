@@ -119,7 +119,7 @@ def test_neighbours_are_merged_to_whole_passages(
 
 def test_docstore_and_nodes_give_the_same_passages(nodes: list[BaseNode], docstore: SimpleDocumentStore) -> None:
     # by formula: the calibrated scorer also looks at how far the hits are apart, which a walk along links cannot tell
-    for config in (CONFIG, ROOMY, RetrievalConfig(before=0, after=3), RetrievalConfig(window=0)):
+    for config in (CONFIG, ROOMY, RetrievalConfig(window=(0, 3)), RetrievalConfig(window=0)):
         config = config.override(scoring="weighted")
         base = hits(nodes, 3, 5, 12, 0, len(nodes) - 1)
         walked = RetriVexRetriever(base, config, docstore=docstore).retrieve(QUESTION)
@@ -241,7 +241,7 @@ def test_one_request_a_step_and_only_for_the_window(nodes: list[BaseNode]) -> No
 
     store = Counting()
     store.add_documents(nodes)
-    RetriVexRetriever(hits(nodes, 10, 20), RetrievalConfig(before=1, after=3), docstore=store).retrieve(QUESTION)
+    RetriVexRetriever(hits(nodes, 10, 20), RetrievalConfig(window=(1, 3)), docstore=store).retrieve(QUESTION)
     assert store.asked == [4, 2, 2]
 
 

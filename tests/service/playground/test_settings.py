@@ -40,7 +40,7 @@ def test_settings_that_break_a_rule_are_refused(name: str, value: Any) -> None:
         Settings.model_validate({name: value})
 
 
-@pytest.mark.parametrize("own", [{"window": 1}, {"window": 0, "before": 3, "after": 0}, {"pool_factor": 2}, {}])
+@pytest.mark.parametrize("own", [{"window": 1}, {"window": (3, 0)}, {"pool_factor": 2}, {}])
 def test_a_window_of_null_is_as_wide_as_needed_whatever_the_service_has(own: dict[str, Any]) -> None:
     config = RetrievalConfig(token_budget=700, **own)
     turned = Settings.model_validate({"window": None}).apply(config)
