@@ -1,4 +1,4 @@
-"""What most tests share: where tokenizer files and real texts are found."""
+"""What most tests share: where tokenizer files and real texts are found, and that nothing is reported."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ def _tiktoken_cache() -> Path | None:
 
 if "TIKTOKEN_CACHE_DIR" not in os.environ and (cache := _tiktoken_cache()):
     os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
+
+# Haystack sends figures of its use from a thread, which logs into whichever test runs when that fails.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 
 
 # A time limit on each example would fail tests on a busy machine and say nothing about the code. In CI every run draws

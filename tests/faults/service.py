@@ -174,7 +174,9 @@ def _name_existing(case: Any, engine: Engine) -> dict[str, Any]:
     if path == "/v1/vector_stores/{vector_store_id}/search":
         case.path_parameters = {"vector_store_id": DEFAULT_INDEX}
     elif path == "/retrieval":
-        case.body = {**body, "knowledge_id": DEFAULT_INDEX}
+        setting = body["retrieval_setting"]
+        most = min(int(setting["top_k"]), engine.bounds.hits)  # which the document cannot say: the operator sets it
+        case.body = body | {"knowledge_id": DEFAULT_INDEX, "retrieval_setting": setting | {"top_k": most}}
     elif path == "/v1/resolve":
         case.body = body | _PLACE
     elif path == "/v1/resolve/batch":
