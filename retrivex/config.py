@@ -249,7 +249,7 @@ class SelectionOptions(_Options):
     effort: Effort = Field(
         default="standard",
         description="When a context stops with the calibrated scorer: standard leaves out what the budget still has "
-        "room for where all of it together is expected to hold less than 0.1 % of the evidence, lean less than 10 %. "
+        "room for where all of it together is expected to hold less than 0.05 % of the evidence, lean less than 10 %. "
         "full fills the budget, and shows all hits whole where they fit it together.",
     )
     selection_unit: Literal["auto", "unit", "chunk", "span"] = Field(

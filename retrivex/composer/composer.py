@@ -258,6 +258,7 @@ class SpanComposer:
             raise RetrivexError(f"query is {query!r}: units are valued by the question; pass it as text")
         asked = ComposeRequest(seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
         call, services = self._start(asked)
+        call.scorer.values_all = True
         return drive(score_steps(call, without_pins(call)), services)
 
     def _compose(self, asked: ComposeRequest, style: Style | None = None) -> Composition:

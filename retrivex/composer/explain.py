@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -123,7 +124,9 @@ class Explainer:
             texts = self._spans.get(key[0], ())
             if any(chunk.text.strip() in text for text in texts):
                 return 1.0
-            unshown = [part for part in _sentences(chunk.text) if not any(part in text for text in texts)]
+            parts = Counter(text[low:high].strip() for text in [chunk.text] for low, high in sentence_ranges(text))
+            times = {part: sum(text.count(part) for text in texts) for part in parts if part}
+            unshown = [part * max(0, parts[part] - found) for part, found in times.items()]
             pieces = [piece for span in self.spans if span.doc_id == key[0] for piece in span.segments]
             own = sum(piece.end - piece.start for piece in pieces if piece.chunk_id == key[1])
             return max(1.0 - _readable(unshown) / max(1, _readable([chunk.text])), min(1.0, own / len(chunk.text)))
@@ -233,10 +236,6 @@ def _list_unshown(chunk: Chunk, texts: Sequence[tuple[int, str]]) -> list[str]:
         if low < high and text[low - start : high - start] == other[low - place : high - place]:
             covered.append((low - start, high - start))
     return [text[low:high] for low, high in remaining(0, len(text), merge_ranges(covered))]
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[low:high].strip() for low, high in sentence_ranges(text)]
 
 
 def _readable(texts: Sequence[str]) -> int:

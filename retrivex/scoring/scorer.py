@@ -77,6 +77,9 @@ class Scorer:
     question : None without one
     cutter : cuts runs into units
     words : of the chunks
+
+    Attributes
+    ----------
     values_all : whether all chunks are cut and valued in detail, and not only those that the budget may hold
 
     Raises
@@ -91,8 +94,6 @@ class Scorer:
         question: str | None,
         cutter: UnitCutter,
         words: TermIndexer,
-        *,
-        values_all: bool = False,
     ) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
@@ -104,7 +105,7 @@ class Scorer:
         self.question = question or ""
         self.cutter = cutter
         self.words = words
-        self.values_all = values_all
+        self.values_all = False
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 

@@ -180,3 +180,43 @@ def test_a_hit_that_is_shown_in_part_is_listed_with_its_share_and_the_reason() -
     assert f"{dropped.shown:.0%} of it is shown" in dropped.detail
     whole = compose([SeedHit(hit, 0.9)], {}, query="How did the vote pass?", token_budget=500, effort="full")
     assert whole.dropped == ()
+
+
+def test_a_hit_without_offsets_that_is_shown_in_part_is_listed() -> None:
+    text = "The vote passed with 41 to 12. " + "Rain fell on the roofs of the old town all day long. " * 8
+    hit = SeedHit(make_chunk("d", 0, text), 0.9)
+    made = compose([hit], {}, query="How did the vote pass?", token_budget=20)
+    assert "41 to 12" in made.text
+    ((dropped),) = made.dropped
+    assert dropped.reason == "budget"
+    assert 0 < dropped.shown < 0.6
+
+
+def test_hits_are_laid_out_before_they_are_given_up() -> None:
+    """What parts of a sentence are priced at by themselves is more than their text has together."""
+    text = "Honeybees overwinter in clusters, unlike bumblebees; hornets, wasps and mosquitoes do not."
+    store = tile("d", [text[at : at + 5] for at in range(0, len(text), 5)])
+    hits = hits_of(store, {number: 0.9 - number / 100 for number in range(len(store))})
+    asked: dict[str, Any] = {
+        "query": "What do honeybees do?",
+        "effort": "full",
+        "window": 0,
+        "tokenizer": "cl100k_base",
+    }
+    whole = compose(hits, store, token_budget=1000, **asked)
+    assert text in whole.text
+    assert text in compose(hits, store, token_budget=whole.tokens, **asked).text
+
+
+def test_full_effort_fills_the_budget_where_hits_cannot_be_completed() -> None:
+    rest = " ".join(f"of item {number} of the list that the clerk had read aloud," for number in range(12))
+    store: dict[ChunkKey, Chunk] = {}
+    for doc in range(4):
+        store |= tile(f"d{doc}", [f"The council of town {doc} met and talked of the budget, ", f"{rest} and of roads. ",
+                                  f"The vote in town {doc} passed with {doc}1 to 12. "])  # fmt: skip
+    hits = [SeedHit(store[f"d{doc}", 0], 0.9 - doc / 10) for doc in range(4)]
+    asked: dict[str, Any] = {"query": "How did the vote in town 0 pass?", "token_budget": 150}
+    default, full = (compose(hits, store, effort=effort, **asked) for effort in ("standard", "full"))
+    assert full.tokens > 80
+    assert "01 to 12" in default.text
+    assert "01 to 12" in full.text

@@ -13,8 +13,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.composer import answer, expand, pinned, select
-from retrivex.composer import layout
+from retrivex.composer import answer, expand, layout, pinned, select
 from retrivex.composer import explain as reporting
 from retrivex.composer import order as span_order
 from retrivex.composer import spans as assembly

@@ -77,7 +77,7 @@ PLANTED = (
     Mutant("stored counts are the tokenizer's own", CandidateCounts, "add", _kept_as_own),
     Mutant("stored counts need no checksum", StoredCount, "holds", _without_checksum),
     Mutant("signed counts may be impossible", StoredCount, "holds", _any_number),
-    Mutant("stored cuts need no checksum", units, "unpack", _cuts_without_checksum),
-    Mutant("signed cuts may be impossible", units, "unpack", _any_cuts),
+    Mutant("stored cuts need no checksum", cutter, "unpack", _cuts_without_checksum),
+    Mutant("signed cuts may be impossible", cutter, "unpack", _any_cuts),
     Mutant("cuts of one store are another's", cutter.UnitCutter, "_believe", _cuts_kept_as_own),
 )
