@@ -10,10 +10,9 @@ The floor of a query is to look its chunks up, join those that are shown, and co
 Every figure is the median over many queries in one process, after a warm-up, with validation on: by the weighted
 scorer, and by the calibrated one with the question given. All of a row are timed in turns, so that what else the
 machine does falls on all alike. Warm: chunks in memory and their token counts known. Cold: a composer that has never
-seen the chunks. The columns: `no count` leaves counting out (every
-count that is asked for is known beforehand), `exact count` is what users get (tiktoken: only the text around each join
-is read again), `full recount` is what a tokenizer costs that RetriVex knows nothing about (any callable), so that all
-of the context has to be read again.
+seen the chunks. The columns: `no count` leaves counting out (every count that is asked for is known beforehand), `exact
+count` is what users get (tiktoken: the text is encoded whenever it is laid out), `full recount` is the same with a
+tokenizer that RetriVex knows nothing about (any callable).
 """
 
 from __future__ import annotations

@@ -279,3 +279,16 @@ class SpanComposer:
         scale = None if self._reranking is None else self._reranking.score_scale
         call, stores = make_call(asked, self._resources, style, scale, self._sentence_scoring is not None)
         return call, Services(stores, self._reranking, self._sentence_scoring)
+
+
+def _describe_arguments() -> None:
+    """Say in the help of its siblings what the arguments of `compose` are: they are written down once."""
+    _, mark, arguments = (SpanComposer.compose.__doc__ or "").partition("        Parameters\n")
+    for method in (SpanComposer.retrieve, SpanComposer.aretrieve, SpanComposer.acompose):
+        if method.__doc__ and mark:  # no docstrings under python -OO
+            method.__doc__ = method.__doc__.replace(
+                "        Arguments and errors as in `compose`.\n", mark + arguments.rstrip(" ")
+            )
+
+
+_describe_arguments()

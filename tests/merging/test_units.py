@@ -16,7 +16,8 @@ from support.properties import try_examples
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.merging import cuts, units
+from retrivex.merging import cuts
+from retrivex.merging import cutter as unit_cutter
 from retrivex.merging.cuts import UNIT_TOKENS, group_sentences
 from retrivex.merging.cutter import UnitCutter
 from retrivex.merging.torn import EdgeRules
@@ -187,7 +188,7 @@ def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch)
         return structure_of(text, *rest)
 
     monkeypatch.setattr(cuts, "structure_of", structure)
-    monkeypatch.setattr(units, "_MAX_CHARS", 1000)
+    monkeypatch.setattr(unit_cutter, "_MAX_CHARS", 1000)
     made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
     for text in again * 2:
         assert made.cuts(text).ends[-1] == len(text)

@@ -33,7 +33,9 @@ def contextual_embeddings(folder: Path) -> EvidenceSet:
                 words_of(record.fields, "original_uuid"),
                 whole_number(chunk.get("original_index"), "original_index"),
             )
-            where[key] = Evidence(doc_id, start, start + len(content))
+            # white space at its ends is nothing that a context has to show
+            low, high = start + len(content) - len(content.lstrip()), start + len(content.rstrip())
+            where[key] = Evidence(doc_id, low, max(high, low))
             begin = start
 
     def read(record: Record) -> None:

@@ -31,11 +31,11 @@ from retrivex.adapters.base.store import VectorChunkStore, VectorRetriever
 from retrivex.cli import app
 from retrivex.errors import ConfigError, StoreError, TokenizerError
 from retrivex.merging import stored_cuts
+from retrivex.merging.cuts import ChunkCuts
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, vector_of
 from retrivex.timeouts import Backoff
 from retrivex.tokens import StoredCount, get_tokenizer, tokenizer
-from retrivex.tokens.cache import TokenCache
 
 
 def record(id: str, doc: str | None = "d", text: str = "text", **fields: Any) -> Record:
@@ -340,7 +340,7 @@ def test_counts_in_the_payload_save_reading_and_change_nothing(
     before = composer().compose(hits, store, query=QUESTION)
     assert with_counts(collection, tmp_path, batch=5).counted == 12
     read: list[str] = []
-    monkeypatch.setattr(TokenCache, "read", lambda _, text: read.append(text))
+    monkeypatch.setattr(ChunkCuts, "read", lambda text, *_: read.append(text))
     counted = EXACT.count(before.text)
     made = composer().compose(hits, store, query=QUESTION)
     again = asyncio.run(composer().acompose(hits, store, query=QUESTION))
