@@ -16,7 +16,7 @@ from support.properties import try_examples
 from support.strategies import bare, count_words, make_chunk, texts, tile, worlds
 
 from retrivex import Chunk, ChunkMetadata
-from retrivex.merging import cuts
+from retrivex.merging import borders, cuts
 from retrivex.merging import cutter as unit_cutter
 from retrivex.merging.cuts import UNIT_TOKENS, group_sentences
 from retrivex.merging.cutter import UnitCutter
@@ -297,6 +297,6 @@ def test_steps_grow_with_the_number_of_chunks_inside_earlier_ones(inside: str) -
         short = [make_chunk("d", 1 + at, source[low : low + size], low) for at, low in enumerate(starts)]
         run = run_of(long, *short)
         made = cutter(8)
-        return count_lines(lambda: made.units([run]), units)
+        return count_lines(lambda: made.units([run]), borders)
 
     assert steps(800) < 5 * steps(200)
