@@ -1,7 +1,8 @@
-"""The choice: what is worth most per token, as long as it fits."""
+"""The choice: what is worth most per token, again and again, while it fits."""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ def choose(problem: Problem, limits: Limits, kept: Sequence[int] = (), given_up:
     r"""Choose what is kept and then, one by one, what is worth most per token and still fits.
 
     A candidate with value :math:`v` and cost :math:`c` ranks by :math:`v c / (c + o)`, where :math:`o` is what opening
-    a span at it costs; it does not pay that where it continues what is chosen. Equal ones are taken in their order.
+    a span at it costs; that is nothing where it continues what is chosen. Equal ones are taken in their order.
 
     Parameters
     ----------
@@ -63,19 +64,46 @@ class _Choice:
             self._charge(i, self.costs[i] + self.openings[i] * opened)
 
     def grow(self) -> list[int]:
-        """Take what fits, best first."""
+        """Take what fits, best first; what a taken neighbour makes cheaper is looked at again."""
         problem = self.problem
         costs = np.maximum(problem.costs, 1)
         ranks = (problem.values * costs - problem.span_price) / (costs + problem.openings)
-        waiting = np.flatnonzero(self.may_be_taken)
+        waiting = np.flatnonzero(self.may_be_taken & (problem.costs <= self._most()))
         waiting = waiting[np.argsort(-ranks[waiting], kind="stable")]
-        while len(waiting):
-            # what is longer than all that is left cannot fit, but for the opening that it may refund
-            waiting = waiting[problem.costs[waiting] <= self.left + self.most_refunded]
-            row = waiting.tolist()
-            refused = next((at for at, i in enumerate(row) if not self._take(i)), len(row))
-            waiting = waiting[refused + 1 :]
+        cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
+        if len(waiting):
+            for i in self.order.copy():
+                self._push_neighbours(cheaper, i)
+        row, ranked = waiting.tolist(), (-ranks[waiting]).tolist()
+        at = 0
+        while at < len(row) or cheaper:
+            if cheaper and (at == len(row) or cheaper[0] <= (ranked[at], row[at])):
+                self._try(heapq.heappop(cheaper)[1], cheaper)
+                continue
+            i, at = row[at], at + 1
+            if self.costs[i] <= self._most():
+                self._try(i, cheaper)
+            elif not self.taken[i]:  # nor will others fit that are as long
+                rest = waiting[len(waiting) - len(row) + at :]
+                waiting = rest[problem.costs[rest] <= self._most()]
+                row, ranked, at = waiting.tolist(), (-ranks[waiting]).tolist(), 0
         return self.order
+
+    def _most(self) -> int:
+        """Most tokens that a candidate may have to fit, with the opening that it may refund."""
+        return self.left + self.most_refunded
+
+    def _try(self, i: int, cheaper: list[tuple[float, int]]) -> None:
+        if not self.taken[i] and self._take(i):
+            self._push_neighbours(cheaper, i)
+
+    def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
+        """Rank those beside a taken candidate again: they no longer open a span."""
+        for j in (i - 1, i + 1):
+            if 0 <= j < len(self.costs) and self.may_be_taken[j] and not self.taken[j] and self.costs[j] <= self._most():
+                tokens, opened = self._added(j)
+                gain = self.values[j] * max(self.costs[j], 1) - self.problem.span_price * opened
+                heapq.heappush(heap, (-gain / max(tokens, 1), j))
 
     def _added(self, i: int) -> tuple[int, int]:
         """Tokens and spans that taking a candidate adds; joining two spans refunds one opening."""
