@@ -128,15 +128,21 @@ class UnitCutter:
 
     def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
         """Return the units of some chunks, as `units` does, and each of the others as one, which is hidden."""
-        fine = fineness.cut.tolist()
+        cut = fineness.cut.copy()
         known = list(map(ChunkCuts.whole, axis.texts, fineness.tokens.tolist()))
-        places = [at for at, cut in enumerate(fine) if cut]
-        for at, found in zip(places, self._look_up([axis.texts[at] for at in places]), strict=True):
-            known[at] = found
+        self._cut_some(np.flatnonzero(cut).tolist(), axis, known)
+        beside = [at for at in _open_ends(axis, cut, known) if not cut[at]]
+        self._cut_some(beside, axis, known)
+        cut[beside] = True
+        fine = cut.tolist()
         # single letters are found in a tenth of the time of strings
         if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
             known = self._in_order(axis, known, fine)
-        return JoinedUnits(axis, known, fineness.cut, self.size).units(rules)
+        return JoinedUnits(axis, known, cut, self.size).units(rules)
+
+    def _cut_some(self, places: Sequence[int], axis: OffsetIndex, known: list[ChunkCuts]) -> None:
+        for at, found in zip(places, self._look_up([axis.texts[at] for at in places]), strict=True):
+            known[at] = found
 
     def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Sequence[bool]) -> list[ChunkCuts]:
         """Read the chunks again that begin inside a fence."""
@@ -153,3 +159,11 @@ class UnitCutter:
                 fence = structure_of(lead).fence if lead and begins_block(lead, 0) else fence_at_start(text)
             made.append(self._in_fences.find([(fence, text)], self._read)[0] if fence else one)
         return made
+
+
+def _open_ends(axis: OffsetIndex, cut: NDArray[np.bool_], known: Sequence[ChunkCuts]) -> set[int]:
+    """Return the chunks that may hold the rest of a sentence which begins or ends in one that is cut."""
+    goes_on = axis.goes_on.tolist()
+    numbers = np.flatnonzero(cut).tolist()
+    behind = {at + 1 for at in numbers if at < len(goes_on) and goes_on[at] and not known[at].done}
+    return behind | {at - 1 for at in numbers if at and goes_on[at - 1] and not known[at].begins}

@@ -95,7 +95,7 @@ def build_candidates(
     found = find_repeats(runs, scores, config)
     repeated = {key: other for key, other in found.of.items() if key not in distinct}
     values = np.array(_values(runs, scores, cut, repeated), dtype=np.float64).round(VALUE_DIGITS)
-    costs, openings = prices(runs, scores.units, cut, cache)
+    costs, openings = prices(runs, scores.units, cut, cache, counted=config.max_tokens_per_document is not None)
     if style.prefixes and config.selection_unit != "span":
         openings += lead_tokens(runs, cut, cache)
     problem = Problem(

@@ -100,7 +100,12 @@ class _Choice:
     def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
         """Rank those beside a taken candidate again: they no longer open a span."""
         for j in (i - 1, i + 1):
-            if 0 <= j < len(self.costs) and self.may_be_taken[j] and not self.taken[j] and self.costs[j] <= self._most():
+            if (
+                0 <= j < len(self.costs)
+                and self.may_be_taken[j]
+                and not self.taken[j]
+                and self.costs[j] <= self._most()
+            ):
                 tokens, opened = self._added(j)
                 gain = self.values[j] * max(self.costs[j], 1) - self.problem.span_price * opened
                 heapq.heappush(heap, (-gain / max(tokens, 1), j))

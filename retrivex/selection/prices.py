@@ -19,11 +19,20 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def prices(runs: Sequence[Run], units: Units | None, cut: CutRuns, cache: TextCounts) -> tuple[Integers, Integers]:
-    """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it."""
+def prices(
+    runs: Sequence[Run], units: Units | None, cut: CutRuns, cache: TextCounts, *, counted: bool = False
+) -> tuple[Integers, Integers]:
+    """Tokens that each piece adds to the one before it, and the tokens more where a span opens at it.
+
+    Units have their share of the tokens of their chunks, or with `counted` their own.
+    """
     if units is None or cut.unit_of is None:
         return _chunk_prices(runs, cut.pieces, cut.joined, cache)
-    costs = cut.pieces.tokens if isinstance(cut.pieces, Units) else _unit_costs(units, cut.pieces, cut.unit_of)
+    if counted:
+        texts = [runs[piece.run].text[piece.start : piece.end] for piece in cut.pieces]
+        costs = np.array(cache.count_many(texts), dtype=np.int64)
+    else:
+        costs = cut.pieces.tokens if isinstance(cut.pieces, Units) else _unit_costs(units, cut.pieces, cut.unit_of)
     return costs, np.zeros(len(costs), dtype=np.int64)
 
 

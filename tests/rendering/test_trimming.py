@@ -73,7 +73,9 @@ def test_a_small_budget_shows_the_part_that_answers() -> None:
     made = compose(hits_of(store, {0: 1.0}), store, query="Do wasps sting?", token_budget=5)
     assert made.text.split() == ["[1]", "Wasps", "sting", "people", "hard."]
     assert any("was cut to fit token_budget=5" in warning for warning in made.warnings)
-    assert made.dropped == ()
+    (part,) = made.dropped
+    assert part.reason == "budget"
+    assert 0 < part.shown < 1
 
 
 def test_offsets_of_a_trimmed_span_are_exact() -> None:
