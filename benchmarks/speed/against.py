@@ -4,9 +4,9 @@ Run: `make bench-against BASE=v0.3.0` (or `python -m benchmarks.speed.against BA
 
 Each version runs in a process of its own, with the packages of this environment, over the same hits. They take turns,
 and which goes first alternates, so that what else the machine does falls on both alike. A round is the processor time
-of composing a few questions with 50 hits, warm (one composer that has seen the chunks) or cold (a composer for each
-question). The figure is the median ratio of the two in a round, and its interval that of the median over resampled
-rounds (bootstrap; 95 %).
+of composing a few questions with 50 hits, or as many as are said, warm (one composer that has seen the chunks) or cold
+(a composer for each question). The figure is the median ratio of the two in a round, and its interval that of the
+median over resampled rounds (bootstrap; 95 %).
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ from benchmarks.speed.latency import machine
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "against.json"
-CASES = ("warm, chunks in memory", "warm, SQLite", "cold, chunks in memory", "cold, SQLite")
+CASES = (
+    "warm, chunks in memory",
+    "warm, SQLite",
+    "cold, chunks in memory",
+    "cold, SQLite",
+    *(f"{kind}, chunks in memory, {hits} hits" for hits in (6, 20) for kind in ("warm", "cold")),
+)
 ROUNDS, WARM_UP = 60, 3
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -122,8 +122,8 @@ class Explainer:
         unshown = self._list_unshown_parts(key)
         if start is None or chunk.metadata.char_end != start + len(chunk.text):  # its place is not known
             texts = self._spans.get(key[0], ())
-            if any(chunk.text.strip() in text for text in texts):
-                return 1.0
+            if start is not None or any(chunk.text.strip() in text for text in texts):
+                return 1.0  # of offsets that contradict the text nothing is known
             parts = Counter(text[low:high].strip() for text in [chunk.text] for low, high in sentence_ranges(text))
             times = {part: sum(text.count(part) for text in texts) for part in parts if part}
             unshown = [part * max(0, parts[part] - found) for part, found in times.items()]
