@@ -28,9 +28,10 @@ from retrivex.tokens.sampled import sampled_counts
 MAX_ROUNDS = 8
 """Rounds of giving up, filling or trimming, each with a new layout."""
 
+UNUSED = 100
+"""One part in so many of the budget may stay unused, where filling it up would be another layout for a few words."""
 
-SLACK = 100
-"""Part of the budget that may stay unused, where filling it up would be another layout for a few words."""
+_UNSURE = 100  # tokens by which an estimate of a short text may be too high
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def _fill_up(task: Fitting, candidates: CandidateSet, selected: Selected, layout
     """Use the tokens that were reserved and not needed: what is added may need fewer as well."""
     unused = task.budget - layout.tokens
     for _ in range(MAX_ROUNDS):
-        more = selected if unused <= task.budget // SLACK else refill(task.call, candidates, selected, unused)
+        more = selected if unused <= task.budget // UNUSED else refill(task.call, candidates, selected, unused)
         if more == selected:
             break
         fuller = lay_out_chosen(task, candidates, more.chosen)
@@ -176,7 +177,7 @@ def _show_short_hits(task: Fitting, candidates: CandidateSet, selected: Selected
     texts = [seed.chunk.text.strip() for seed in left_out]
     # counted only where it may be short
     about = sampled_counts(texts, [seed.chunk.text for seed in task.scored.expanded.seeds], task.call.candidate_counts)
-    may_fit = zip(left_out, texts, (about <= 2 * unused + SLACK).tolist(), strict=True)
+    may_fit = zip(left_out, texts, (about <= 2 * unused + _UNSURE).tolist(), strict=True)
     short = [seed.key for seed, text, may in may_fit if may and count(text) <= unused]
     places = pieces_of(candidates, task.runs, short) if short else {}
     picks = join_picks(candidates, selected.chosen)

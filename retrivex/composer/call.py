@@ -182,7 +182,7 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        scorer=Scorer(config, query, cutter.counting_by(counts), resources.words),
+        scorer=Scorer(config, query, cutter.believing(counts), resources.words),
         counter=counter,
         candidate_counts=counts,
         signatures=resources.signatures,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ class UnitCutter:
 
     Parameters
     ----------
-    cache : counts tokens
+    cache : counts tokens; of a call, with the cuts that its store keeps
     size : tokens of a group of sentences, about
     """
 
@@ -71,8 +71,8 @@ class UnitCutter:
         self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
         self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
 
-    def counting_by(self, cache: TextCounts) -> UnitCutter:
-        """Return a cutter with the same cache of cuts that counts by `cache`, of the same tokenizer."""
+    def believing(self, cache: TextCounts) -> UnitCutter:
+        """Return a cutter with the same cache of cuts that believes the cuts which the store of a call keeps."""
         made = copy(self)
         made.cache = cache
         return made
@@ -128,21 +128,20 @@ class UnitCutter:
 
     def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
         """Return the units of some chunks, as `units` does, and each of the others as one, which is hidden."""
-        cut = fineness.cut.copy()
-        known = list(map(ChunkCuts.whole, axis.texts, fineness.tokens.tolist()))
-        self._cut_some(np.flatnonzero(cut).tolist(), axis, known)
-        beside = [at for at in _open_ends(axis, cut, known) if not cut[at]]
-        self._cut_some(beside, axis, known)
-        cut[beside] = True
-        fine = cut.tolist()
+        found = self._cut_some(np.flatnonzero(fineness.cut).tolist(), axis)
+        found |= self._cut_some([at for at in _open_ends(axis, found) if at not in found], axis)
+        fine = [at in found for at in range(len(axis.chunks))]
+        known = [
+            found[at] if fine[at] else ChunkCuts.whole(text, tokens)
+            for at, (text, tokens) in enumerate(zip(axis.texts, fineness.tokens.tolist(), strict=True))
+        ]
         # single letters are found in a tenth of the time of strings
         if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
             known = self._in_order(axis, known, fine)
-        return JoinedUnits(axis, known, cut, self.size).units(rules)
+        return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), self.size).units(rules)
 
-    def _cut_some(self, places: Sequence[int], axis: OffsetIndex, known: list[ChunkCuts]) -> None:
-        for at, found in zip(places, self._look_up([axis.texts[at] for at in places]), strict=True):
-            known[at] = found
+    def _cut_some(self, places: Sequence[int], axis: OffsetIndex) -> dict[int, ChunkCuts]:
+        return dict(zip(places, self._look_up([axis.texts[at] for at in places]), strict=True))
 
     def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Sequence[bool]) -> list[ChunkCuts]:
         """Read the chunks again that begin inside a fence."""
@@ -161,9 +160,8 @@ class UnitCutter:
         return made
 
 
-def _open_ends(axis: OffsetIndex, cut: NDArray[np.bool_], known: Sequence[ChunkCuts]) -> set[int]:
-    """Return the chunks that may hold the rest of a sentence which begins or ends in one that is cut."""
-    goes_on = axis.goes_on.tolist()
-    numbers = np.flatnonzero(cut).tolist()
-    behind = {at + 1 for at in numbers if at < len(goes_on) and goes_on[at] and not known[at].done}
-    return behind | {at - 1 for at in numbers if at and goes_on[at - 1] and not known[at].begins}
+def _open_ends(axis: OffsetIndex, cut: Mapping[int, ChunkCuts]) -> list[int]:
+    """Return the chunks that may hold the rest of a sentence which begins or ends in one that is cut, ascending."""
+    goes_on = [False, *axis.goes_on.tolist(), False]
+    behind = {at + 1 for at, one in cut.items() if goes_on[at + 1] and not one.done}
+    return sorted(behind | {at - 1 for at, one in cut.items() if goes_on[at] and not one.begins})

@@ -17,8 +17,6 @@ from retrivex.text.structure import (
     End,
 )
 
-Integers = NDArray[np.int64]
-
 
 class EdgeRules(NamedTuple):
     """What is known of the edges of runs.

@@ -26,12 +26,12 @@ from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import OVERLAPPING, expected_shares
-from retrivex.scoring.features import UnitTable, unit_features
+from retrivex.scoring.features import unit_features
 from retrivex.scoring.hit_signal import hit_signal
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine, chunk_signals
 from retrivex.scoring.scores import Scores
-from retrivex.scoring.second_hops import Lifted, lift_named
+from retrivex.scoring.second_hops import lift_named
 from retrivex.scoring.sentences import sentence_log_odds
 from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.unit_value import unit_values
@@ -53,18 +53,6 @@ class _Candidates(NamedTuple):
     sentences: Sequence[Sequence[ScoredSentence]] | None
     terms: FoundTerms
     match: DocumentMatch | None
-
-
-class _Valued(NamedTuple):
-    """What units are worth, and why; fields as in `Scores`."""
-
-    table: UnitTable
-    log_odds: Floats
-    moved: Floats | None
-    lifted: Lifted
-    values: Floats
-    hedged: NDArray[np.bool_]
-    kind: HitKind
 
 
 class Scorer:
@@ -189,26 +177,22 @@ class Scorer:
             surely = seeds  # all hits are shown where they fit
         return Fineness(choose_fine(axis, tokens, value_chunks(tokens), capacity, surely), tokens)
 
-    def _value(self, model: Coefficients, asked: _Candidates, units: Units) -> _Valued:
+    def _score_calibrated(self, model: Coefficients, asked: _Candidates, units: Units) -> Scores:
         """Value units: what they and what is around them say, and what other documents name."""
+        runs, seeds = asked.runs, asked.seeds
         table = unit_features(units, asked.hits, asked.similarity, asked.terms, asked.match)
         log_odds = model.log_odds(table.values)
         if self.config.boosts:
-            log_odds = log_odds + self._boosts(asked.runs, units)
+            log_odds = log_odds + self._boosts(runs, units)
         moved = None if asked.sentences is None else sentence_log_odds(units, asked.sentences)
         if moved is not None:
             log_odds = log_odds + moved
         lifted = lift_named(probabilities(log_odds), units, self.question)
-        values = unit_values(lifted.p, units.joined, units.torn)
-        kind = kind_of_hits(asked.seeds, embedded=bool(asked.similarity))
-        weight = self._fallback_weight(kind)
-        values, hedged = interpolate(values, table, asked.runs, units, asked.seeds, asked.capacity, weight)
-        return _Valued(table, log_odds, moved, lifted, values, hedged, kind)
-
-    def _score_calibrated(self, model: Coefficients, asked: _Candidates, units: Units) -> Scores:
-        valued, runs = self._value(model, asked, units), asked.runs
-        chances: list[float] = valued.lifted.p.tolist()
-        values: list[float] = valued.values.tolist()
+        kind = kind_of_hits(seeds, embedded=bool(asked.similarity))
+        value = unit_values(lifted.p, units.joined, units.torn)
+        value, hedged = interpolate(value, table, runs, units, seeds, asked.capacity, self._fallback_weight(kind))
+        chances: list[float] = lifted.p.tolist()
+        values: list[float] = value.tolist()
         whole = self.config.selection_unit in ("chunk", "span")
         return Scores(
             make_chunks=partial(_chunk_means, runs, units, values),
@@ -216,17 +200,17 @@ class Scorer:
             values=values,
             probabilities=chances,
             make_chunk_probabilities=partial(_chunk_bests, runs, units, chances),
-            table=valued.table,
-            log_odds=valued.log_odds,
+            table=table,
+            log_odds=log_odds,
             model=model,
-            hedged=valued.hedged,
-            match=valued.table.match,
-            named=valued.lifted.named,
-            expected=expected_shares(valued.lifted.p, model.sharpness),
-            described=describe_question(valued.table, asked.seeds),
-            kind=valued.kind,
-            hits=len(asked.seeds),
-            sentence_log_odds=valued.moved,
+            hedged=hedged,
+            match=table.match,
+            named=lifted.named,
+            expected=expected_shares(lifted.p, model.sharpness),
+            described=describe_question(table, seeds),
+            kind=kind,
+            hits=len(seeds),
+            sentence_log_odds=moved,
         )
 
     def _fallback_weight(self, kind: HitKind) -> float:

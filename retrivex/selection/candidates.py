@@ -24,7 +24,6 @@ from retrivex.tokens.stored import TextCounts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 VALUE_DIGITS = 12

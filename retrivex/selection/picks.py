@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from retrivex.merging.units import Unit
 from retrivex.selection.candidates import CandidateSet
 from retrivex.selection.pieces import Piece
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 class Pick(NamedTuple):

@@ -14,8 +14,6 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run
 from retrivex.text.ranges import overlapping, remaining
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
@@ -51,11 +49,6 @@ class CutRuns(NamedTuple):
     joined: Flags
     unit_of: Sequence[int] | None
     excluded: set[ChunkKey]
-
-    @property
-    def is_units(self) -> bool:
-        """Whether the pieces are whole units, and all that may be shown."""
-        return isinstance(self.pieces, Units)
 
 
 def cut_runs(runs: Sequence[Run], units: Units | None, exclusions: Exclusions) -> CutRuns:

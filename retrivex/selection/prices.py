@@ -14,7 +14,6 @@ from retrivex.selection.pieces import CutRuns, Piece
 from retrivex.text.leads import Prefixes, leads_of, may_have_lead
 from retrivex.tokens.stored import TextCounts
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

@@ -438,6 +438,4 @@ def test_a_short_hit_in_a_sentence_that_does_not_fit_is_shown_alone() -> None:
     hits = [SeedHit(best, 1.0), SeedHit(chunks[1], 0.9)]
     config = RetrievalConfig(effort="full", run_cost=0.0, token_budget=100)
     made = SpanComposer(config, tokenizer=len).compose(hits, store, query="Where do bees dance?")
-    alone = next(span.text for span in made.spans if span.doc_id == "b")
-    assert alone in ("is 4711,", "The vault code is 4711,")
-    assert made.tokens <= 100
+    assert {span.text for span in made.spans} == {best.text, "The vault code is 4711,"}
