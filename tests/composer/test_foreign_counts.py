@@ -54,9 +54,13 @@ def test_a_session_kept_as_json_cannot_say_how_long_its_spans_are(count: int) ->
     for span in kept["spans"]:
         span["token_count"] = count
     pinned = Composition.from_dict(kept).spans
-    made = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, pinned=pinned, token_budget=20)
+    composer = SpanComposer(tokenizer="cl100k_base")
+    made = composer.compose(HITS, TILED, pinned=pinned, token_budget=20)
     check_budget(made, budget=20)
     assert any("does not fit token_budget=20" in warning for warning in made.warnings)
+    fits = composer.compose(HITS, TILED, pinned=pinned, token_budget=2000)
+    check_budget(fits, budget=2000)
+    assert [span.text for span in fits.spans if span.pinned] == [span.text for span in pinned]
 
 
 @try_examples(300)
