@@ -9,6 +9,7 @@ What differs in how the same word is written is evened out, and offsets lead bac
   `ı`, `æ`, `œ`. Marks that make another letter stay: `й`, `ї`, `ў`, the voicing of kana, vowels of Indic and Thai
   scripts, and letters that only Vietnamese has.
 - **What is not seen.** Soft hyphens, zero-width characters and variation selectors are gone.
+- **Words of several parts.** `getUserName` and `1,250.00` are read as one word (`1250`) and as their parts.
 - **Cut words.** A word that a hyphen cuts at a line's end is read as one word and as its parts, as a compound's own
   hyphen may fall there; a word of Arabic script with a zero-width non-joiner as well. Scripts that are written without
   spaces cut theirs without a hyphen, so that they have none.
@@ -20,6 +21,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +54,11 @@ _LINE_END = rf"{_BLANK}(?:\r\n?|[\n\f]){{1,2}}{_BLANK}"
 # each begins with one character, which is found a hundred times as fast as one of several
 _CUTS = {hyphen: re.compile(hyphen + _LINE_END) for hyphen in "-\u2010\u00ad"}
 _CUTS["\u200c"] = re.compile("\u200c(?<=[\u0600-\u06ff].)(?=[\u0600-\u06ff])")
+
+# these begin with one character as well, and look behind it then
+_CAPITALS = re.compile("[A-Z](?<=[a-z].)")
+_GROUPED = re.compile(r"[0-9](?<![\w.,].)[0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3}){2,})(?!,?\w)")
+_GROUP_MARK = re.compile("[,.]")  # one point alone is that of a decimal
 
 
 class Reading(NamedTuple):
@@ -92,10 +99,10 @@ def read(text: str, *, join: bool = False, cased: bool = False) -> Reading:
     if not text.isascii():
         if not unicodedata.is_normalized("NFC", text) or any(mark in text for mark in _HALF_VOICED):
             text, offsets = _compose(text)
-        if parts := cut_words(text):
+        if parts := cut_words(text, at_lines=join):
             text, offsets = _mend(text, offsets, parts, join=join)
         return (_cased if cased else _folded).read(text, offsets)
-    if parts := cut_words(text):
+    if parts := cut_words(text, at_lines=join):
         text, offsets = _mend(text, None, parts, join=join)
     return Reading(text if cased else text.lower(), offsets)
 
@@ -111,28 +118,39 @@ def read_text(text: str, *, join: bool = False, cased: bool = False) -> str:
     return read(text, join=join, cased=cased).text
 
 
-def cut_words(text: str) -> list[Parts]:
-    """Return where the parts of each word stand that is cut at the end of one or several lines.
+def cut_words(text: str, *, at_lines: bool = False) -> list[Parts]:
+    """Return where the parts of each word stand that has several.
+
+    Parameters
+    ----------
+    text : any
+    at_lines : only words that are cut at the end of a line
 
     Examples
     --------
-    >>> cut_words("The war-\\nranty")
-    [[(4, 7), (9, 14)]]
+    >>> cut_words("The war-\\nranty"), cut_words("getUser, 1,250.00")
+    ([[(4, 7), (9, 14)]], [[(0, 3), (3, 7)], [(9, 10), (11, 14)]])
     """
-    cuts = [found.span() for mark, cut in _CUTS.items() if mark in text for found in cut.finditer(text)]
+    found = [cut.span() for mark, line_end in _CUTS.items() if mark in text for cut in line_end.finditer(text)]
+    last = len(text)
+    cuts = [(a, b) for a, b in found if 0 < a and b < last and _may_be_cut(text[a - 1]) and _may_be_cut(text[b])]
+    if not at_lines:
+        cuts += [(capital.start(), capital.start()) for capital in _CAPITALS.finditer(text)]
+        numbers = [number.span() for number in _GROUPED.finditer(text)]
+        cuts += [mark.span() for low, high in numbers for mark in _GROUP_MARK.finditer(text, low, high)]
     words: list[Parts] = []
     for begin, end in sorted(cuts):
-        if not begin or end == len(text) or not (_may_be_cut(text[begin - 1]) and _may_be_cut(text[end])):
-            continue
-        low, high = begin, end
-        while low and _is_of_word(text[low - 1]):
-            low -= 1
-        while high < len(text) and _is_of_word(text[high]):
-            high += 1
-        if words and words[-1][-1][1] == begin:
-            words[-1].append((end, high))
+        if words and begin <= words[-1][-1][1]:
+            low, high = words[-1].pop()
+            high = max(end, high)
         else:
-            words.append([(low, begin), (end, high)])
+            words.append([])
+            low, high = begin, end
+            while low and _is_of_word(text[low - 1]):
+                low -= 1
+        while high < last and _is_of_word(text[high]):
+            high += 1
+        words[-1] += [(low, begin), (end, high)]
     return words
 
 
@@ -261,6 +279,11 @@ def _mend(text: str, offsets: Offsets | None, words: Sequence[Parts], *, join: b
             places[second].repeat(len(rest) + 1),
         ]
         reached = second
+        for (_, high), (low, _) in pairwise([(second, end), *others]):
+            if high == low:  # nothing parts them
+                made += [text[reached:high], " "]
+                numbers += [places[reached:high], places[low : low + 1]]
+                reached = high
     return "".join([*made, text[reached:]]), np.concatenate([*numbers, places[reached:]])
 
 

@@ -50,6 +50,11 @@ FOUND = [
     ("programming", "The C# compiler warns.", "C#"),
     ("vulnerability", "A patch for CVE-2024-3094 is out.", "CVE-2024-3094"),
     ("order number", "Order A-1093-77 was sent.", "A-1093-77"),
+    ("name in code", "Call getUserName() first.", "get user name"),
+    ("name in code, as it is", "Call getUserName() first.", "getUserName"),
+    ("grouped digits", "The invoice over 1,250.00 euros was paid.", "1250"),
+    ("grouped digits, as they are", "The invoice over 1,250.00 euros was paid.", "1,250.00"),
+    ("digits grouped in the question", "The invoice over 1250 euros was paid.", "1,250"),
     ("trade mark", "Written with Word™ in 2010.", "word"),
     ("Chinese", "图书馆九点开门。", "图书馆"),
 ]
