@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from zlib import crc32
 
 from retrivex.text.cache import TextCache
@@ -14,8 +15,9 @@ SIGNATURE_BITS = 2048
 
 MIN_WORD = 4  # letters; shorter words of most languages are function words that any two texts share
 
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = re.compile(rf"[^\W_]{{{MIN_WORD},}}")
 
+_ANY_WORDS = re.compile(r"[^\W_]+")
 _CJK = re.compile(f"[{CJK_WORDS}]")
 
 
@@ -25,22 +27,18 @@ def word_signature(text: str) -> int:
     Words of at least `MIN_WORD` letters in any script; Chinese, Japanese and Korean by character pairs, since they
     are written without spaces. Hashed with CRC-32, so that it is the same in every process.
     """
-    words = set(_WORDS.findall(read := read_text(text)))
+    read = read_text(text)
+    words = set(_WORDS.findall(read))
     if not read.isascii() and _CJK.search(read):
-        written = {word for word in words if _CJK.search(word)}
-        words = {word for word in words - written if len(word) >= MIN_WORD}
+        written = {word for word in _ANY_WORDS.findall(read) if _CJK.search(word)}
+        words -= written
         words |= {word[i : i + 2] for word in written for i in range(max(1, len(word) - 1))}
-    else:
-        words = {word for word in words if len(word) >= MIN_WORD}
-    bits = bytearray(SIGNATURE_BITS // 8)
-    for bit in map(_bit_of, words):
-        bits[bit >> 3] |= 1 << (bit & 7)
-    return int.from_bytes(bits, "little")
+    return reduce(or_, map(_bit_of, words), 0)
 
 
 @lru_cache(maxsize=65_536)
 def _bit_of(word: str) -> int:
-    return crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS
+    return 1 << crc32(word.encode("utf-8", "surrogatepass")) % SIGNATURE_BITS
 
 
 def common_words(left: int, right: int) -> float:

@@ -55,9 +55,12 @@ _LINE_END = rf"{_BLANK}(?:\r\n?|[\n\f]){{1,2}}{_BLANK}"
 _CUTS = {hyphen: re.compile(hyphen + _LINE_END) for hyphen in "-\u2010\u00ad"}
 _CUTS["\u200c"] = re.compile("\u200c(?<=[\u0600-\u06ff].)(?=[\u0600-\u06ff])")
 
-# these begin with one character as well, and look behind it then
-_CAPITALS = re.compile("[A-Z](?<=[a-z].)")
-_GROUPED = re.compile(r"[0-9](?<![\w.,].)[0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3}){2,})(?!,?\w)")
+# capitals behind small letters, and groups of digits, are looked for in the kinds of characters: most texts have none
+_KINDS = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + b"abcdefghijklmnopqrstuvwxyz" + b"0123456789", b"A" * 26 + b"a" * 26 + b"0" * 10
+)
+_CAPITALS = re.compile(b"(?<=a)A")
+_GROUPED = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3}){2,})(?!,?\w)")
 _GROUP_MARK = re.compile("[,.]")  # one point alone is that of a decimal
 
 
@@ -135,9 +138,12 @@ def cut_words(text: str, *, at_lines: bool = False) -> list[Parts]:
     last = len(text)
     cuts = [(a, b) for a, b in found if 0 < a and b < last and _may_be_cut(text[a - 1]) and _may_be_cut(text[b])]
     if not at_lines:
-        cuts += [(capital.start(), capital.start()) for capital in _CAPITALS.finditer(text)]
-        numbers = [number.span() for number in _GROUPED.finditer(text)]
-        cuts += [mark.span() for low, high in numbers for mark in _GROUP_MARK.finditer(text, low, high)]
+        kinds = text.encode("ascii", "replace").translate(_KINDS)
+        if b"aA" in kinds:
+            cuts += [(capital.start(), capital.start()) for capital in _CAPITALS.finditer(kinds)]
+        if b"0,000" in kinds or b"0.000" in kinds:
+            numbers = [number.span() for number in _GROUPED.finditer(text)]
+            cuts += [mark.span() for low, high in numbers for mark in _GROUP_MARK.finditer(text, low, high)]
     words: list[Parts] = []
     for begin, end in sorted(cuts):
         if words and begin <= words[-1][-1][1]:

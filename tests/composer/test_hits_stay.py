@@ -194,9 +194,9 @@ def test_a_hit_without_offsets_that_is_shown_in_part_is_listed() -> None:
 
 def test_hits_are_laid_out_before_they_are_given_up() -> None:
     """What parts of a sentence are priced at by themselves is more than their text has together."""
-    text = "Honeybees overwinter in clusters, unlike bumblebees; hornets, wasps and mosquitoes do not."
+    text = " ".join([f"Honeybees of hive {number} overwinter in clusters, unlike bumblebees." for number in range(8)])
     store = tile("d", [text[at : at + 5] for at in range(0, len(text), 5)])
-    hits = hits_of(store, {number: 0.9 - number / 100 for number in range(len(store))})
+    hits = hits_of(store, {number: 0.9 - number / 1000 for number in range(len(store))})
     asked: dict[str, Any] = {
         "query": "What do honeybees do?",
         "effort": "full",
