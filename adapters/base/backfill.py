@@ -326,7 +326,7 @@ def _count(collection: Collection, path: str, places: Places, tokenizer: Tokeniz
     Where a record is not as the file describes it, all that was read for numbering is forgotten.
     """
     retrying = RetryingCollection(collection)
-    asked = [tokenizer.name, path, rules(tokenizer.name)]
+    asked = [tokenizer.name, path, rules()]
     state = places.state("counting")
     if state is None or state["asked"] != asked:
         state = {"asked": asked, "after": None}
@@ -362,7 +362,7 @@ def _counts(passages: Sequence[Passage], collection: Collection, tokenizer: Toke
             continue
         held = _held(passage, collection)
         stored = StoredCount.from_field(held, tokenizer.name)
-        if stored is not None and stored.holds(passage.text, tokenizer.name) and _cuts_hold(stored, passage, tokenizer):
+        if stored is not None and stored.holds(passage.text, tokenizer.name) and _cuts_hold(stored, passage):
             made[at] = (held, True)
         else:
             wanting[at] = held
@@ -402,8 +402,8 @@ def _not_ours(passage: Passage, collection: Collection, name: str, value: Any) -
     )
 
 
-def _cuts_hold(stored: StoredCount, passage: Passage, tokenizer: Tokenizer) -> bool:
-    return stored.cuts is not None and unpack(stored.cuts, passage.text, tokenizer.name) is not None
+def _cuts_hold(stored: StoredCount, passage: Passage) -> bool:
+    return stored.cuts is not None and unpack(stored.cuts, passage.text) is not None
 
 
 def _is_as_read(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:

@@ -93,7 +93,6 @@ class Counters(NamedTuple):
     """What counts with one tokenizer, shared by all calls: caches, and the warnings about the tokenizer."""
 
     counter: TokenCache
-    cutter: UnitCutter
     believed: Believed
     warnings: tuple[str, ...]
 
@@ -111,6 +110,7 @@ class Resources:
         self.config = config
         self.signatures = SignatureCache()
         self.words = TermIndexer()
+        self.cutter = UnitCutter()
         self._tokenizer = tokenizer
         self._counters: dict[str, Counters] = {}
 
@@ -123,7 +123,7 @@ class Resources:
             tokenizer, warnings = resolve_tokenizer(self._tokenizer if own else config.tokenizer)
             counter = TokenCache(tokenizer)
             believed = Believed(counter.max_chars, len)
-            known = self._counters[name] = Counters(counter, UnitCutter(counter), believed, warnings)
+            known = self._counters[name] = Counters(counter, believed, warnings)
         return known
 
 
@@ -171,7 +171,7 @@ def make_call(
     chunk_store, parent_store = asked.chunk_store, asked.parent_store
     if parent_store is None and config.return_parents != "never" and isinstance(chunk_store, ParentStore):
         parent_store = chunk_store
-    counter, cutter, believed, warnings = resources.counters_for(config)
+    counter, believed, warnings = resources.counters_for(config)
     counts = CandidateCounts(counter, believed)
     access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counts)
     call = Call(
@@ -182,7 +182,7 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        scorer=Scorer(config, query, cutter.believing(counts), resources.words),
+        scorer=Scorer(config, query, resources.cutter.believing(counts.stored_cuts), resources.words, counts),
         counter=counter,
         candidate_counts=counts,
         signatures=resources.signatures,

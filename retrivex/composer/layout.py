@@ -11,7 +11,7 @@ from retrivex.composer.order import OrderNote, order_spans
 from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composer.select import Demand
-from retrivex.composer.spans import SpanScorer, best_first, span_of, tokens_of_text, with_lead
+from retrivex.composer.spans import SpanScorer, best_first, span_of, with_lead
 from retrivex.merging.swaps import swap_in
 from retrivex.model.run import Run
 from retrivex.model.span import Span
@@ -96,7 +96,7 @@ def _order_spans(task: Fitting, spans: Sequence[Span]) -> Layout:
     free, note = order_spans(spans, task.call.config, task.call.question)
     ordered = [*task.pinned.spans, *free]
     rendered = render(ordered, task.call.style)
-    return Layout(ordered, rendered, tokens_of_text(rendered, task.call.counter), note)
+    return Layout(ordered, rendered, task.call.counter.count_joined(rendered.text), note)
 
 
 def show_parents(task: Fitting, layout: Layout) -> Layout:

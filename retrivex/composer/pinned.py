@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from retrivex.composer.call import Call
-from retrivex.composer.spans import tokens_of_text
 from retrivex.errors import RetrivexError
 from retrivex.merging.exclusions import Exclusions
 from retrivex.model.chunk import Chunk
@@ -65,9 +64,9 @@ def _drop_unaffordable(call: Call, pinned: Sequence[Span]) -> list[Span]:
     budget = call.config.token_budget
 
     def count(spans: Sequence[Span], first: int = 1) -> int:
-        return tokens_of_text(render(spans, call.style, range(first, first + len(spans))), call.counter)
+        return call.counter.count_joined(render(spans, call.style, range(first, first + len(spans))).text)
 
-    if count(pinned) <= budget:
+    if not pinned or count(pinned) <= budget:
         return list(pinned)
     kept: list[Span] = []
     refused: list[int] = []  # tokens of the last span that is kept together with each that did not fit behind it

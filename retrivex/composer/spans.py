@@ -13,7 +13,6 @@ from retrivex.merging.parents import PlacedParent, holds_whole
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span
-from retrivex.rendering.render import Rendered
 from retrivex.scoring.weighted import span_factors
 from retrivex.selection.picks import Pick
 from retrivex.text.leads import Prefixes
@@ -125,11 +124,6 @@ def _trim_white_space(segments: Sequence[Segment], pick: Pick, run: Run) -> tupl
 def _leave_joiner(at: int, segments: Sequence[Segment]) -> int:
     """Where a stretch that would begin at `at` begins: a joiner in front of its first text joins nothing."""
     return next((max(at, segment.start) for segment in segments if at < segment.end), at)
-
-
-def tokens_of_text(rendered: Rendered, counter: TokenCache) -> int:
-    """Tokens of a rendered context, by the tokenizer itself."""
-    return counter.tokenizer.count(rendered.text)
 
 
 def best_first(spans: Sequence[Span]) -> list[Span]:

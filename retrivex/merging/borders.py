@@ -39,26 +39,32 @@ class JoinedUnits:
     axis : the chunks
     known : what is remembered of each
     fine : shape (c,), which of them were cut; no unit joins one that was not
-    size : tokens of a group
+    tokens : shape (c,), of each chunk; its units have their share, by their characters
+    size : bytes of a group
     """
 
-    def __init__(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: NDArray[np.bool_], size: int) -> None:
+    def __init__(
+        self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: NDArray[np.bool_], tokens: Integers, size: int
+    ) -> None:
         self.axis = axis
         self.known = known
         self.fine = fine
         self.size = size
-        ends = [one.ends for one in known]
-        sizes = np.array(list(map(len, ends)), dtype=np.int64) // _NUMBER
+        packed = [one.packed for one in known]
+        sizes = np.array(list(map(len, packed)), dtype=np.int64) // _NUMBER
         self.begins = sizes.cumsum() - sizes  # first unit of each chunk
         self.run = axis.run.repeat(sizes)
         self.first = (np.arange(len(known)) - axis.firsts[axis.run]).repeat(sizes)
         self.last = self.first.copy()
-        self.tokens = _concatenate([one.tokens for one in known])
         lows = axis.starts - axis.bases[axis.run]
-        self.end = _concatenate(ends) + lows.repeat(sizes)
-        self.start = np.empty_like(self.end)
-        self.start[1:] = self.end[:-1]
-        self.start[self.begins] = lows
+        end = np.frombuffer(bytearray().join(packed), dtype=np.int64)
+        start = np.empty_like(end)
+        start[1:] = end[:-1]
+        start[self.begins] = 0
+        lengths = np.maximum(axis.ends - axis.starts, 1).repeat(sizes)
+        before = (tokens.repeat(sizes) * np.array((start, end)) + lengths // 2) // lengths
+        self.tokens = before[1] - before[0]
+        self.start, self.end = start + lows.repeat(sizes), end + lows.repeat(sizes)
         self.kept = np.ones(len(self.end), dtype=np.bool_)
         # as the chunks of a run come in order, its kept units so far are listed once
         self.known_run, self.known_to = -1, 0
@@ -108,7 +114,7 @@ class JoinedUnits:
                     self._merge(at + 1, chunk, text, surely=True)
             return
         self._extend_inside(chunk, low, min(high, reached))
-        ends, at = self.known[chunk].cuts.ends, int(self.begins[chunk])
+        ends, at = self.known[chunk].ends, int(self.begins[chunk])
         over = bisect_right(ends, reached - low)
         self.kept[at : at + over] = False
         if reached - low in ends or over == len(ends):  # the chunk knows where its own sentences end
@@ -169,7 +175,8 @@ class JoinedUnits:
         if surely:
             fits = self.end[at] - self.start[before] <= _REPAIRED
         else:
-            fits = self.tokens[before] + self.tokens[at] <= 2 * self.size
+            both = text[int(self.start[before]) : int(self.end[at])]
+            fits = len(both.encode("utf-8", "surrogatepass")) <= 2 * self.size
         if fits:
             self.kept[at] = False
             self.end[before], self.last[before] = self.end[at], self.first[self.begins[chunk]]
@@ -195,7 +202,3 @@ class JoinedUnits:
         self.known_kept += (np.flatnonzero(self.kept[self.known_to : at]) + self.known_to).tolist()
         self.known_to = at
         return self.known_kept
-
-
-def _concatenate(parts: Sequence[bytes]) -> Integers:
-    return np.frombuffer(bytearray().join(parts), dtype=np.int64)

@@ -1,18 +1,17 @@
-"""The cuts of a chunk's text: where its groups of sentences end, how many tokens they have, and how its edges look."""
+"""The cuts of a chunk's text: where its groups of sentences end, and how its edges look."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
 from retrivex.text.sentences import cut_places
 from retrivex.text.structure import WHOLE, Begin, Edges, End, Part, Structure, edges_of, structure_of
 
-UNIT_TOKENS = 50
-"""Tokens of a group of sentences, about; a longer sentence is a unit of its own."""
+UNIT_BYTES = 216
+"""Bytes of a group of sentences, some 50 tokens; a longer sentence is a unit of its own."""
 
 SHORT = 60
 """Characters; more are not few words."""
@@ -24,49 +23,28 @@ _ONE = Struct("=q")
 _UNREAD = Edges(Begin.WHOLE, End.DONE, punctuated=False, cased=None)
 
 
-class Cuts(NamedTuple):
-    """Where a chunk's text may be cut.
+def group_sentences(text: str, size: int = UNIT_BYTES) -> tuple[int, ...]:
+    """Group the sentences of a text, as many as have some `size` bytes together; return where the groups end.
 
-    Parameters
-    ----------
-    ends : end of each group of sentences, ascending; the last is the length of the text
-    tokens : of each group
-    """
-
-    ends: tuple[int, ...]
-    tokens: tuple[int, ...]
-
-
-def group_sentences(text: str, tokens: int, size: int = UNIT_TOKENS) -> Cuts:
-    """Group the sentences of a text, as many as have some `size` tokens together.
-
-    White space belongs to the group that it follows. Each group has its share of the tokens, by its characters: that is
-    a price to choose by; what is shown is counted.
+    White space belongs to the group that it follows.
 
     Parameters
     ----------
     text : of a chunk
-    tokens : of all of it
-    size : tokens of a group, about
+    size : UTF-8 bytes of a group, about: texts of all scripts have some four for each token
 
     Examples
     --------
-    >>> group_sentences("Bees sleep. Ants work. They never rest.", 7, size=5)
-    Cuts(ends=(23, 39), tokens=(4, 3))
+    >>> group_sentences("Bees sleep. Ants work. They never rest.", size=24)
+    (23, 39)
     """
     structure = structure_of(text)
-    return _group(text, structure, edges_of(text, structure), tokens, size)
+    return _group(text, structure, edges_of(text, structure), size)
 
 
-def _group(text: str, structure: Structure, edges: Edges, tokens: int, size: int) -> Cuts:
-    ends = _group_by_size(text, structure, edges, size, tokens)
-    before = [(tokens * end + len(text) // 2) // max(1, len(text)) for end in (0, *ends)]
-    return Cuts(ends, tuple(high - low for low, high in pairwise(before)))
-
-
-def _group_by_size(text: str, structure: Structure, edges: Edges, size: int, whole: int) -> tuple[int, ...]:
-    """Return where groups end, as many characters each as have `size` tokens on average in this text."""
-    room = size * len(text) / max(1, whole)
+def _group(text: str, structure: Structure, edges: Edges, size: int) -> tuple[int, ...]:
+    """Return where groups end, as many characters each as have `size` bytes on average in this text."""
+    room = size if text.isascii() else size * len(text) / max(1, len(text.encode("utf-8", "surrogatepass")))
     parts = structure.parts
     # what the chunk before, or behind, may hold the rest of is a group of its own
     head = parts[0].end if parts and edges.begin and (edges.punctuated or edges.begin is Begin.TORN) else 0
@@ -79,7 +57,7 @@ def _group_by_size(text: str, structure: Structure, edges: Edges, size: int, who
         else:
             begun = ends[-1] if ends else 0
             ends.append(end)
-    if size >= UNIT_TOKENS:
+    if size >= UNIT_BYTES:
         ends = _without_short(text, ends, head, tail)
     return tuple(ends)
 
@@ -143,37 +121,33 @@ class ChunkCuts(NamedTuple):
 
     Parameters
     ----------
-    cuts : where it may be cut
-    ends, tokens : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
+    ends : end of each group of sentences, ascending; the last is the length of the text
+    packed : the same as int64 in bytes, which are joined in a tenth of the time that arrays take
     edges : how it begins and ends
     fence : mark of the fence that is open at its end; empty without one
     begins, done : whether it seems to begin with a part, and ends with one
     """
 
-    cuts: Cuts
-    ends: bytes
-    tokens: bytes
+    ends: tuple[int, ...]
+    packed: bytes
     edges: Edges
     fence: str
     begins: bool
     done: bool
 
     @classmethod
-    def of(cls, cuts: Cuts, edges: Edges, fence: str) -> ChunkCuts:
+    def of(cls, ends: tuple[int, ...], edges: Edges, fence: str) -> ChunkCuts:
         """Return the same with what follows from it."""
-        ends, tokens = array("q", cuts.ends).tobytes(), array("q", cuts.tokens).tobytes()
-        return cls(cuts, ends, tokens, edges, fence, edges.begin <= Begin.SUSPECT, edges.end is End.DONE)
+        return cls(ends, array("q", ends).tobytes(), edges, fence, edges.begin <= Begin.SUSPECT, edges.end is End.DONE)
 
     @classmethod
-    def whole(cls, text: str, tokens: int) -> ChunkCuts:
+    def whole(cls, text: str) -> ChunkCuts:
         """Return the cuts of a text that is not read: it is one group, and seems to be finished."""
-        # written out, as it is made for most of the candidates of every call
-        cuts = Cuts((len(text),), (tokens,))
-        return cls(cuts, _ONE.pack(len(text)), _ONE.pack(tokens), _UNREAD, "", True, True)
+        return cls((len(text),), _ONE.pack(len(text)), _UNREAD, "", True, True)
 
     @classmethod
-    def read(cls, text: str, fence: str, tokens: int, size: int = UNIT_TOKENS) -> ChunkCuts:
-        """Cut a text of so many tokens that begins inside a fence with that mark; an empty one stands for none."""
+    def read(cls, text: str, fence: str, size: int = UNIT_BYTES) -> ChunkCuts:
+        """Cut a text that begins inside a fence with that mark; an empty one stands for none."""
         structure = structure_of(text, fence)
         edges = edges_of(text, structure, fence)
-        return cls.of(_group(text, structure, edges, tokens, size), edges, structure.fence)
+        return cls.of(_group(text, structure, edges, size), edges, structure.fence)

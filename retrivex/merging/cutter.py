@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.borders import JoinedUnits
-from retrivex.merging.cuts import UNIT_TOKENS, ChunkCuts, Cuts
+from retrivex.merging.cuts import UNIT_BYTES, ChunkCuts
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.stored_cuts import unpack
 from retrivex.merging.torn import EdgeRules
@@ -22,7 +22,6 @@ from retrivex.text.structure import (
     fence_at_start,
     structure_of,
 )
-from retrivex.tokens.stored import TextCounts
 
 Integers = NDArray[np.int64]
 
@@ -41,17 +40,16 @@ class Fineness(NamedTuple):
     Parameters
     ----------
     cut : shape (c,)
-    tokens : shape (c,), of each, estimated; of those that are not cut
+    tokens : shape (c,), of each, to choose by: a unit has its share of those of its chunk
     """
 
     cut: NDArray[np.bool_]
     tokens: Integers
 
     @classmethod
-    def full(cls, axis: OffsetIndex) -> Fineness:
+    def full(cls, tokens: Integers) -> Fineness:
         """Cut all."""
-        count = len(axis.chunks)
-        return cls(np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.int64))
+        return cls(np.ones(len(tokens), dtype=np.bool_), tokens)
 
 
 class UnitCutter:
@@ -59,31 +57,25 @@ class UnitCutter:
 
     Parameters
     ----------
-    cache : counts tokens; of a call, with the cuts that its store keeps
-    size : tokens of a group of sentences, about
+    size : bytes of a group of sentences, about
     """
 
-    def __init__(self, cache: TextCounts, size: int = UNIT_TOKENS) -> None:
-        self.cache = cache
+    def __init__(self, size: int = UNIT_BYTES) -> None:
         self.size = size
-        self._own = cache
+        self._kept_by_store: Mapping[str, bytes] = {}
         self._known = TextCache[str, ChunkCuts](_MAX_CHARS, _size)
         self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
         self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
 
-    def believing(self, cache: TextCounts) -> UnitCutter:
-        """Return a cutter with the same cache of cuts that believes the cuts which the store of a call keeps."""
+    def believing(self, stored: Mapping[str, bytes]) -> UnitCutter:
+        """Return a cutter with the same cache of cuts that believes those which the store of a call keeps, by text."""
         made = copy(self)
-        made.cache = cache
+        made._kept_by_store = stored
         return made
 
-    def cuts(self, text: str) -> Cuts:
-        """Return where a chunk's text may be cut."""
-        return self._look_up([text])[0].cuts
-
     def _look_up(self, texts: Sequence[str]) -> list[ChunkCuts]:
-        stored = self.cache.stored_cuts
-        if not stored or self.size != UNIT_TOKENS:
+        stored = self._kept_by_store
+        if not stored or self.size != UNIT_BYTES:
             return self._known.find(texts, self._read_all)
         found = [self._known.get(text) or self._believe(text, stored.get(text)) for text in texts]
         missing = [text for text, one in zip(texts, found, strict=True) if one is None]
@@ -97,7 +89,7 @@ class UnitCutter:
         known = self._stored.get(text)
         if known is not None and known[0] == packed:
             return known[1]
-        cuts = unpack(packed, text, self.cache.tokenizer.name)
+        cuts = unpack(packed, text)
         if cuts is not None:
             self._stored.put([text], [(packed, cuts)])
         return cuts
@@ -106,39 +98,29 @@ class UnitCutter:
         return self._read([("", text) for text in texts])
 
     def _read(self, keys: Sequence[tuple[str, str]]) -> list[ChunkCuts]:
-        counts = self._own.count_many([text for _, text in keys])  # what is kept is nobody else's word
-        return [
-            ChunkCuts.read(text, fence, count, self.size) for (fence, text), count in zip(keys, counts, strict=True)
-        ]
+        return [ChunkCuts.read(text, fence, self.size) for fence, text in keys]
 
-    def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
-        """Return the units of all runs, in order; those of a run tile what its chunks say, each character once.
+    def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
+        """Return the units of some chunks, in order, and each of the others as one, which is hidden.
 
-        A sentence, row or fence that the end of a chunk cuts through is repaired: its parts become one unit, and so do
-        a heading and its text. Where the rest of it is not in the run, its unit is `torn`, and `hidden` unless it has
-        text of a hit.
+        The units of a run tile what its chunks say, each character once. A sentence, row or fence that the end of a
+        chunk cuts through is repaired: its parts become one unit, and so do a heading and its text. Where the rest of
+        it is not in the run, its unit is `torn`, and `hidden` unless it has text of a hit.
 
         Parameters
         ----------
-        runs : of candidates
-        rules : what is known of their edges
+        axis : chunks of the candidates
+        rules : what is known of the edges of their runs
+        fineness : which of them are cut, and how many tokens each has
         """
-        axis = OffsetIndex(runs)
-        return self.cut(axis, rules, Fineness.full(axis))
-
-    def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
-        """Return the units of some chunks, as `units` does, and each of the others as one, which is hidden."""
         found = self._cut_some(np.flatnonzero(fineness.cut).tolist(), axis)
         found |= self._cut_some([at for at in _open_ends(axis, found) if at not in found], axis)
         fine = [at in found for at in range(len(axis.chunks))]
-        known = [
-            found[at] if fine[at] else ChunkCuts.whole(text, tokens)
-            for at, (text, tokens) in enumerate(zip(axis.texts, fineness.tokens.tolist(), strict=True))
-        ]
+        known = [found[at] if fine[at] else ChunkCuts.whole(text) for at, text in enumerate(axis.texts)]
         # single letters are found in a tenth of the time of strings
         if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
             known = self._in_order(axis, known, fine)
-        return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), self.size).units(rules)
+        return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), fineness.tokens, self.size).units(rules)
 
     def _cut_some(self, places: Sequence[int], axis: OffsetIndex) -> dict[int, ChunkCuts]:
         return dict(zip(places, self._look_up([axis.texts[at] for at in places]), strict=True))

@@ -25,10 +25,10 @@ from retrivex.text.ranges import remaining
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MARGIN = 6
+MARGIN = 4
 """Budgets that the chunks which are cut have together."""
 
-FEWEST = 12
+FEWEST = 32
 """Chunks that are cut, whatever the budget is."""
 
 

@@ -37,6 +37,7 @@ from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.unit_value import unit_values
 from retrivex.scoring.weighted import chunk_values
 from retrivex.tokens.sampled import sampled_counts
+from retrivex.tokens.stored import TextCounts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -65,6 +66,7 @@ class Scorer:
     question : None without one
     cutter : cuts runs into units
     words : of the chunks
+    counts : of tokens, to choose by
 
     Attributes
     ----------
@@ -82,6 +84,7 @@ class Scorer:
         question: str | None,
         cutter: UnitCutter,
         words: TermIndexer,
+        counts: TextCounts,
     ) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
@@ -93,6 +96,7 @@ class Scorer:
         self.question = question or ""
         self.cutter = cutter
         self.words = words
+        self.counts = counts
         self.values_all = False
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
@@ -167,11 +171,10 @@ class Scorer:
         """Return which chunks are cut: all, where they are few or where an option may refuse most of the best."""
         config = self.config
         picky = config.diversity or config.near_duplicate_threshold is not None or config.quotas is not None
-        if self.values_all or picky or config.selection_unit in ("chunk", "span") or not len(axis.chunks):
-            return Fineness.full(axis)
-        tokens = sampled_counts(axis.texts, [seed.chunk.text for seed in seeds] or axis.texts, self.cutter.cache)
-        if tokens.sum() <= MARGIN * capacity.tokens or len(tokens) <= FEWEST:
-            return Fineness.full(axis)
+        tokens = sampled_counts(axis.texts, [seed.chunk.text for seed in seeds] or axis.texts, self.counts)
+        few = len(tokens) <= FEWEST or tokens.sum() <= MARGIN * capacity.tokens
+        if few or self.values_all or picky or config.selection_unit in ("chunk", "span"):
+            return Fineness.full(tokens)
         surely = seeds[: config.keep_top]
         if config.effort == "full" and len(seeds) * float(tokens.mean()) <= OVERLAPPING * capacity.tokens:
             surely = seeds  # all hits are shown where they fit

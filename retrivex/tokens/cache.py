@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from retrivex.errors import TokenizerError
 from retrivex.text.cache import TextCache
-from retrivex.tokens.tokenizer import Tokenizer, checked
+from retrivex.tokens.tokenizer import TiktokenTokenizer, Tokenizer, checked
 
 
 def _size(text: str) -> int:
@@ -39,11 +39,6 @@ class TokenCache:
         self._counts = TextCache[str, int](max_chars, _size)
 
     @property
-    def stored_cuts(self) -> dict[str, bytes]:
-        """Nothing: what is kept here is nobody else's."""
-        return {}
-
-    @property
     def name(self) -> str:
         """Name of the tokenizer behind the cache."""
         return self.tokenizer.name
@@ -64,6 +59,13 @@ class TokenCache:
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
         return self._counts.find(texts, self.tokenizer.count_many)
+
+    def count_joined(self, text: str) -> int:
+        """Return the number of tokens of a text of several passages, of which some may have been counted before."""
+        tokenizer = self.tokenizer
+        if isinstance(tokenizer, TiktokenTokenizer):
+            return sum(self.count_many(tokenizer.paragraphs(text)))
+        return tokenizer.count(text)
 
     def knows(self, text: str) -> bool:
         """Whether `text` was counted before."""
