@@ -70,20 +70,12 @@ def _believe_count(counts: stored.CandidateCounts, text: str, said: Any) -> None
             counts.stored_cuts[text] = said.cuts
 
 
-def _believe_cuts(packed: bytes, text: str, tokenizer: str) -> cuts.ChunkCuts:
+def _believe_cuts(packed: bytes, text: str) -> cuts.ChunkCuts:
     _, begin, end, punctuated, cased, count = stored_cuts._HEAD.unpack_from(packed)
-    numbers = stored_cuts.struct.unpack_from(f"<{2 * count}I", packed, stored_cuts._HEAD.size)
+    ends = stored_cuts.struct.unpack_from(f"<{count}I", packed, stored_cuts._HEAD.size)
     edges = cuts.Edges(stored_cuts._BEGINS[begin], stored_cuts._ENDS[end], bool(punctuated), stored_cuts._CASED[cased])
-    fence = packed[stored_cuts._HEAD.size + 8 * count :].decode()
-    return cuts.ChunkCuts.of(cuts.Cuts(numbers[:count], numbers[count:]), edges, fence)
-
-
-def _believe_group(text: str, structure: Any, edges: Any, cache: Any, size: int) -> cuts.Cuts:
-    read = cache.read(text)
-    if read is not None:
-        ends = cuts._group_by_size(text, structure, edges, size, read.tokens)
-        return cuts.Cuts(ends, tuple(read.parts(ends)))
-    return cuts._count_groups(text, cuts._group_by_size(text, structure, edges, size, cache.count(text)), cache)
+    fence = packed[stored_cuts._HEAD.size + 4 * count :].decode()
+    return cuts.ChunkCuts.of(ends, edges, fence)
 
 
 def _believe_mapping(store: Mapping[Any, Chunk], windows: Sequence[Any]) -> list[Chunk]:
@@ -104,7 +96,6 @@ def _believe_pinned(item: Any, tokenizer: Any, original: Callable[..., Span] = p
 CHECKS = (
     Check("counts of a store: checksum, range, text", stored.CandidateCounts, "add", _believe_count),
     Check("cuts of a store: checksum, range, order", stored_cuts, "unpack", _believe_cuts),
-    Check("counts of a store: those of the parts make up the whole", cuts, "_group", _believe_group),
     Check("chunks of a mapping: filed under their own key", access, "_look_up", _believe_mapping),
     Check("chunks of a store: scope, asked for, one text each", access.StoreAccess, "_chunks", _believe_reply),
     Check("chunks of a store: are chunks", access, "_check_answer", list),

@@ -82,7 +82,8 @@ def _fit(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted:
 def _fit_choice(task: Fitting, candidates: CandidateSet, kept: Selected, allowance: int) -> Fitted | None:
     """Choose beside what is kept, and give up what was taken last until the text fits; None where nothing does."""
     selected = select(task.call, candidates, kept, task.demand, allowance)
-    lone = unshown_repeats(candidates.repeated, chosen_keys(candidates, task.runs, selected.chosen))
+    repeated = candidates.repeated
+    lone = unshown_repeats(repeated, chosen_keys(candidates, task.runs, selected.chosen)) if repeated else None
     if lone:  # a copy counts again where the better one is not shown
         candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
         kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
@@ -164,7 +165,7 @@ def _show_short_hits(task: Fitting, candidates: CandidateSet, selected: Selected
     """Show the hits that do not fit only as parts of longer pieces: of sentences of several chunks, or blank lines."""
     config, unused = task.call.config, task.budget - layout.tokens
     limited = config.max_spans is not None or token_cap(config) is not None
-    if selected.stopped or limited or config.selection_unit == "span":
+    if selected.stopped or limited or config.selection_unit == "span" or unused <= task.budget // UNUSED:
         return layout
     problem = candidates.problem
     costs = problem.costs + problem.openings

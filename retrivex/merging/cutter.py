@@ -15,7 +15,6 @@ from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.stored_cuts import unpack
 from retrivex.merging.torn import EdgeRules
 from retrivex.merging.units import Units
-from retrivex.model.run import Run
 from retrivex.text.cache import TextCache
 from retrivex.text.structure import (
     begins_block,
@@ -73,6 +72,10 @@ class UnitCutter:
         made._kept_by_store = stored
         return made
 
+    def cuts(self, text: str) -> tuple[int, ...]:
+        """Return where a chunk's text may be cut."""
+        return self._look_up([text])[0].ends
+
     def _look_up(self, texts: Sequence[str]) -> list[ChunkCuts]:
         stored = self._kept_by_store
         if not stored or self.size != UNIT_BYTES:
@@ -125,15 +128,17 @@ class UnitCutter:
     def _cut_some(self, places: Sequence[int], axis: OffsetIndex) -> dict[int, ChunkCuts]:
         return dict(zip(places, self._look_up([axis.texts[at] for at in places]), strict=True))
 
-    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Sequence[bool]) -> list[ChunkCuts]:
-        """Read the chunks again that begin inside a fence."""
+    def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: list[bool]) -> list[ChunkCuts]:
+        """Read the chunks again that begin inside a fence; those that a fence of one that is cut goes on in, too."""
         made: list[ChunkCuts] = []
         goes_on = [False, *axis.goes_on.tolist()]
         for at, (text, one) in enumerate(zip(axis.texts, known, strict=True)):
+            follows = goes_on[at] and fine[at - 1]
+            fine[at] = fine[at] or bool(follows and made[-1].fence)
             if not fine[at]:
                 made.append(one)
                 continue
-            if goes_on[at] and fine[at - 1]:
+            if follows:
                 fence = made[-1].fence
             else:
                 lead = axis.chunks[at].metadata.prefix

@@ -94,8 +94,13 @@ class Units(Sequence[Unit]):
     __hash__ = None  # type: ignore[assignment]  # a list of units has none either
 
     @property
+    def places(self) -> tuple[Integers, ...]:
+        """Runs, first and last chunks, and where they begin and end."""
+        return self.run, self.first, self.last, self.start, self.end
+
+    @property
     def _fields(self) -> tuple[Integers, ...]:
-        return self.run, self.first, self.last, self.start, self.end, self.tokens
+        return *self.places, self.tokens
 
     @cached_property
     def _rows(self) -> list[Unit]:

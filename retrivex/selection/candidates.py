@@ -60,6 +60,13 @@ class CandidateSet:
         """Return some of the pieces."""
         return self.pieces.pick(chosen) if isinstance(self.pieces, Units) else [self.pieces[i] for i in chosen]
 
+    def places(self, chosen: Sequence[int]) -> Sequence[Integers]:
+        """Return the fields of a `Piece` of some of the pieces, a column each."""
+        if isinstance(self.pieces, Units):
+            numbers = np.array(chosen, dtype=np.int64)
+            return [row[numbers] for row in self.pieces.places]
+        return np.array([self.pieces[i][:5] for i in chosen], dtype=np.int64).T
+
     def valued_by(self, scores: Scores) -> Problem:
         """Return the problem with the values of other scores of the same candidates."""
         if self.unit_of is not None:

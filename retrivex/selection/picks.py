@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from retrivex.merging.units import Unit
+import numpy as np
+
 from retrivex.selection.candidates import CandidateSet
-from retrivex.selection.pieces import Piece
+
+_FAR = 1 << 40  # characters; no run has as many
 
 
 class Pick(NamedTuple):
@@ -30,27 +32,17 @@ class Pick(NamedTuple):
 
 def join_picks(made: CandidateSet, chosen: Sequence[int]) -> list[Pick]:
     """Merge chosen pieces that touch or overlap into one stretch of text each, so that nothing is shown twice."""
-    picks: list[Pick] = []
-    members: list[int] = []
-    group: list[Piece | Unit] = []
-    reached = -1
-    for i, piece in zip(chosen, made.some(chosen), strict=True):
-        follows = bool(members) and piece.run == group[-1].run
-        if follows and not (members[-1] == i - 1 and made.problem.continues[i]) and piece.start > reached:
-            follows = False
-        if members and not follows:
-            picks.append(_pick(made, members, group))
-            members, group = [], []
-        reached = max(reached, piece.end) if follows else piece.end
-        members.append(i)
-        group.append(piece)
-    return [*picks, _pick(made, members, group)] if members else []
-
-
-def _pick(made: CandidateSet, members: Sequence[int], pieces: Sequence[Piece | Unit]) -> Pick:
-    """One pick of pieces that touch, overlap or continue each other."""
-    reached, last = max([piece.end for piece in pieces]), max([piece.last for piece in pieces])
-    probabilities = made.probabilities
-    value = float(made.gains[list(members)].sum())
-    score = max([probabilities[i] for i in members]) if probabilities else None
-    return Pick(pieces[0].run, pieces[0].first, last, pieces[0].start, reached, value, score)
+    if not chosen:
+        return []
+    numbers = np.array(chosen, dtype=np.int64)
+    run, first, last, start, end = made.places(chosen)
+    reached = np.maximum.accumulate(run * _FAR + end)[:-1]
+    touches = (numbers[1:] == numbers[:-1] + 1) & made.problem.joined[numbers[1:]]
+    touches |= run[1:] * _FAR + start[1:] <= reached
+    begins = np.flatnonzero(np.append(True, ~touches | (run[1:] != run[:-1])))
+    rows = [run[begins], first[begins], np.maximum.reduceat(last, begins), start[begins]]
+    rows += [np.maximum.reduceat(end, begins), np.add.reduceat(made.gains[numbers], begins)]
+    scores: list[float | None] = [None] * len(begins)
+    if made.probabilities:
+        scores = np.maximum.reduceat(np.array([made.probabilities[i] for i in chosen]), begins).tolist()
+    return list(map(Pick, *[row.tolist() for row in rows], scores))

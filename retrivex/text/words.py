@@ -136,7 +136,7 @@ def cut_words(text: str, *, at_lines: bool = False) -> list[Parts]:
     """
     found = [cut.span() for mark, line_end in _CUTS.items() if mark in text for cut in line_end.finditer(text)]
     last = len(text)
-    cuts = [(a, b) for a, b in found if 0 < a and b < last and _may_be_cut(text[a - 1]) and _may_be_cut(text[b])]
+    cuts = [(a, b) for a, b in found if a > 0 and b < last and _may_be_cut(text[a - 1]) and _may_be_cut(text[b])]
     if not at_lines:
         kinds = text.encode("ascii", "replace").translate(_KINDS)
         if b"aA" in kinds:

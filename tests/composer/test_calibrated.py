@@ -29,7 +29,7 @@ def made(scores: dict[int, float] | None = None, query: str | None = QUESTION, *
 
 
 def test_the_sentence_that_answers_is_shown_rather_than_its_whole_chunk() -> None:
-    composed = made(token_budget=70)
+    composed = made(token_budget=60)
     assert ANSWER in composed.text
     assert QUEEN + ANSWER not in composed.text
     assert composed.spans[0].text in STORE["d", 0].text

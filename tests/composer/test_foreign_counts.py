@@ -16,7 +16,7 @@ from support.properties import try_examples
 from support.strategies import cases, count_words, hits_of, make_chunk, tile
 
 from retrivex import Chunk, Composition, Document, SpanComposer, Window
-from retrivex.merging.cuts import ChunkCuts, Cuts
+from retrivex.merging.cuts import ChunkCuts
 from retrivex.merging.stored_cuts import count_and_cut, pack
 from retrivex.stores import SQLiteStore
 from retrivex.text.structure import Begin, Edges, End
@@ -151,21 +151,21 @@ def test_whatever_a_store_says_of_counts_changes_nothing(said: Any) -> None:
         check_budget(made)
 
 
-def lying_cuts(text: str, tokens: int, size: int) -> StoredCount:
+def lying_cuts(text: str, size: int) -> StoredCount:
     """Signed cuts of a text, wrong in every number."""
     ends = (*range(size, len(text), size), len(text))
     edges = Edges(Begin.TORN, End.OPEN, punctuated=True, cased=True)
-    made = ChunkCuts.of(Cuts(ends, (tokens,) * len(ends)), edges, "```")
-    return StoredCount.of(text, EXACT.count(text), "cl100k_base", pack(made, text, "cl100k_base"))
+    made = ChunkCuts.of(ends, edges, "```")
+    return StoredCount.of(text, EXACT.count(text), "cl100k_base", pack(made, text))
 
 
 @try_examples(60)
-@given(st.integers(0, 60), st.integers(1, 80), st.sampled_from([None, QUESTION]))
-def test_the_budget_holds_for_cuts_that_were_signed_and_are_wrong(tokens: int, size: int, query: str | None) -> None:
+@given(st.integers(1, 80), st.sampled_from([None, QUESTION]))
+def test_the_budget_holds_for_cuts_that_were_signed_and_are_wrong(size: int, query: str | None) -> None:
     composer = SpanComposer(tokenizer="cl100k_base")
     honest = SpanComposer(tokenizer="cl100k_base").compose(HITS, TILED, query=query, token_budget=BUDGET)
     for _ in range(2):
-        liar = Claims(lambda text: lying_cuts(text, tokens, size))
+        liar = Claims(lambda text: lying_cuts(text, size))
         check_budget(composer.compose(HITS, liar, query=query, token_budget=BUDGET))
         # one store's cuts are not another's
         assert composer.compose(HITS, TILED, query=query, token_budget=BUDGET).text == honest.text

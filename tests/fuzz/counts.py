@@ -25,7 +25,7 @@ from fuzz.worlds import make_world
 
 from retrivex import Chunk, Window
 from retrivex.merging import stored_cuts
-from retrivex.merging.cuts import ChunkCuts, Cuts
+from retrivex.merging.cuts import ChunkCuts
 from retrivex.model.chunk import ChunkKey, Scope
 from retrivex.text.structure import Begin, Edges, End
 from retrivex.tokens import StoredCount, get_tokenizer
@@ -93,28 +93,23 @@ def _damaged_cuts(rng: random.Random, text: str, tokenizer: str) -> StoredCount:
 
 def _impossible_cuts(rng: random.Random, text: str, tokenizer: str) -> StoredCount:
     """Sign cuts that no text of this length can have."""
-    ends, tokens = _cut_anywhere(rng, text)
+    ends = _cut_anywhere(rng, text)
     begin, end, cased = 0, 0, 0
-    match rng.randrange(5):
+    match rng.randrange(4):
         case 0:
             ends = ends[:-1]
         case 1:
             ends = (*ends, len(text) + 7)
-            tokens = (*tokens, 1)
         case 2:
-            ends, tokens = (*ends, len(text)), (*tokens, 0)
-        case 3:
-            tokens = (*tokens[:-1], 4 * len(text) + len(ends) + 1)
+            ends = (*ends, len(text))
         case _:
             begin, end, cased = rng.choice(((200, 0, 0), (0, 200, 0), (0, 0, 200)))
-    count = len(ends)
-    packed = struct.pack("<IBBBBI", 0, begin, end, 0, cased, count)
-    packed += struct.pack(f"<{count + len(tokens[:count])}I", *ends, *tokens[:count])
-    return _honest(rng, text, tokenizer)._replace(cuts=_sign(packed, text, tokenizer))
+    packed = struct.pack("<IBBBBI", 0, begin, end, 0, cased, len(ends)) + struct.pack(f"<{len(ends)}I", *ends)
+    return _honest(rng, text, tokenizer)._replace(cuts=_sign(packed, text))
 
 
-def _sign(packed: bytes, text: str, tokenizer: str) -> bytes:
-    return stored_cuts._checksum(packed, text, tokenizer).to_bytes(4, "little") + packed[4:]
+def _sign(packed: bytes, text: str) -> bytes:
+    return stored_cuts._checksum(packed, text).to_bytes(4, "little") + packed[4:]
 
 
 # ---- what cannot
@@ -132,17 +127,15 @@ def _signed_cuts(rng: random.Random, text: str, tokenizer: str) -> StoredCount:
         punctuated=rng.random() < 0.5,
         cased=rng.choice((None, False, True)),
     )
-    made = ChunkCuts.of(Cuts(*_cut_anywhere(rng, text)), edges, rng.choice(("", "", "```", "~~~~", "x" * 50)))
+    made = ChunkCuts.of(_cut_anywhere(rng, text), edges, rng.choice(("", "", "```", "~~~~", "x" * 50)))
     count = get_tokenizer(tokenizer).count(text) if rng.random() < 0.5 else rng.randint(0, len(text))
-    return StoredCount.of(text, count, tokenizer, stored_cuts.pack(made, text, tokenizer))
+    return StoredCount.of(text, count, tokenizer, stored_cuts.pack(made, text))
 
 
-def _cut_anywhere(rng: random.Random, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return ends of parts, the last at the end of the text, and any numbers of tokens that they may have."""
+def _cut_anywhere(rng: random.Random, text: str) -> tuple[int, ...]:
+    """Return ends of parts, the last at the end of the text."""
     inner = sorted(rng.sample(range(1, len(text)), min(rng.choice((0, 1, 3, 20)), len(text) - 1)))
-    ends = (*inner, len(text))
-    most = rng.choice((0, 1, 2 * len(text) // len(ends) + 1))
-    return ends, tuple(rng.randint(0, most) for _ in ends)
+    return (*inner, len(text))
 
 
 TELLTALE: Mapping[str, Say] = {

@@ -24,8 +24,10 @@ from retrivex.model import run as stitching
 from retrivex.model.span import Span
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.rendering import trimming
+from retrivex.rendering.render import SEPARATOR
 from retrivex.scoring import diversity, scorer
 from retrivex.stores import access as fetching
+from retrivex.tokens.cache import TokenCache
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Mutant:
 
 
 def _uncounted_separators(original: Any) -> Any:
-    return lambda rendered, counter: max(0, original(rendered, counter) - 2 * len(rendered.starts))
+    return lambda self, text: max(0, original(self, text) - 2 * text.count(SEPARATOR))
 
 
 def _guards_off(_: Any) -> Any:
@@ -256,7 +258,7 @@ def _places_and_long_texts(original: Any) -> Any:
 
 
 MUTANTS = (
-    Mutant("separators not counted in the budget", layout, "tokens_of_text", _uncounted_separators),
+    Mutant("separators not counted in the budget", TokenCache, "count_joined", _uncounted_separators),
     Mutant("guards never refuse", expansion, "refusal", _guards_off),
     Mutant("refused neighbour stepped over", expansion._Walker, "walk", _step_over),
     Mutant("overlap shown twice", stitching._Stitcher, "_append", _doubled_overlap),

@@ -36,9 +36,9 @@ def _any_number(_: Any) -> Any:
 
 
 def _cuts_without_checksum(original: Any) -> Any:
-    def unpack(packed: bytes, text: str, tokenizer: str) -> Any:
-        signed = stored_cuts._checksum(packed, text, tokenizer).to_bytes(4, "little") + packed[4:]
-        return original(signed, text, tokenizer)
+    def unpack(packed: bytes, text: str) -> Any:
+        signed = stored_cuts._checksum(packed, text).to_bytes(4, "little") + packed[4:]
+        return original(signed, text)
 
     return unpack
 
@@ -46,17 +46,17 @@ def _cuts_without_checksum(original: Any) -> Any:
 def _any_cuts(original: Any) -> Any:
     """Believe whatever is signed, where its ends are in the text."""
 
-    def unpack(packed: bytes, text: str, tokenizer: str) -> Any:
-        made = original(packed, text, tokenizer)
+    def unpack(packed: bytes, text: str) -> Any:
+        made = original(packed, text)
         head = stored_cuts._HEAD
         if made is not None or len(packed) < head.size:
             return made
         checksum, _, _, _, _, count = head.unpack_from(packed)
-        if len(packed) < head.size + 8 * count or checksum != stored_cuts._checksum(packed, text, tokenizer):
+        if len(packed) < head.size + 4 * count or checksum != stored_cuts._checksum(packed, text):
             return None
-        numbers = stored_cuts.struct.unpack_from(f"<{2 * count}I", packed, head.size)
+        ends = stored_cuts.struct.unpack_from(f"<{count}I", packed, head.size)
         edges = stored_cuts.Edges(stored_cuts._BEGINS[0], stored_cuts._ENDS[0], punctuated=False, cased=None)
-        return stored_cuts.ChunkCuts.of(stored_cuts.Cuts(numbers[:count], numbers[count:]), edges, "")
+        return stored_cuts.ChunkCuts.of(ends, edges, "")
 
     return unpack
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from fuzz.worlds import World
 from hypothesis import given
@@ -18,14 +19,13 @@ from support.strategies import bare, count_words, make_chunk, texts, tile, world
 from retrivex import Chunk, ChunkMetadata
 from retrivex.merging import borders, cuts
 from retrivex.merging import cutter as unit_cutter
-from retrivex.merging.cuts import UNIT_TOKENS, group_sentences
-from retrivex.merging.cutter import UnitCutter
+from retrivex.merging.cuts import UNIT_BYTES, group_sentences
+from retrivex.merging.cutter import Fineness, UnitCutter
+from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.torn import EdgeRules
 from retrivex.merging.units import Unit, Units
 from retrivex.model.run import Run, stitch
 from retrivex.text.structure import structure_of
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.tokenizer import CallableTokenizer
 
 BEES = (
     "Bees live in hives. A hive has one queen. ",
@@ -34,8 +34,24 @@ BEES = (
 )
 
 
-def cutter(size: int = UNIT_TOKENS) -> UnitCutter:
-    return UnitCutter(TokenCache(CallableTokenizer(count_words, name="words")), size)
+WORD = 6  # bytes, about
+
+
+class Words(UnitCutter):
+    """A cutter for whole runs, whose groups have a number of words, about."""
+
+    def __init__(self, words: int | None = None) -> None:
+        super().__init__(UNIT_BYTES if words is None else words * WORD)
+
+    def units(self, runs: Sequence[Run], rules: EdgeRules = EdgeRules()) -> Units:  # noqa: B008 - it is immutable
+        axis = OffsetIndex(runs)
+        return self.cut(
+            axis, rules, Fineness.full(np.array([count_words(text) for text in axis.texts], dtype=np.int64))
+        )
+
+
+def cutter(size: int | None = None) -> Words:
+    return Words(size)
 
 
 def run_of(*chunks: Chunk) -> Run:
@@ -43,7 +59,7 @@ def run_of(*chunks: Chunk) -> Run:
     return run
 
 
-def cut(run: Run, size: int) -> list[str]:
+def cut(run: Run, size: int | None = None) -> list[str]:
     return [run.text[unit.start : unit.end].strip() for unit in cutter(size).units([run])]
 
 
@@ -65,8 +81,8 @@ def check_tiling(runs: list[Run], units: Sequence[Unit]) -> None:
 
 
 @try_examples(400)
-@given(worlds(), st.sampled_from([1, 4, 12, UNIT_TOKENS]))
-def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
+@given(worlds(), st.sampled_from([1, 4, 12, None]))
+def test_the_units_of_a_run_tile_it(world: World, size: int | None) -> None:
     runs: list[Run] = []
     for doc_id in sorted(world.sources):
         row = [chunk for key, chunk in sorted(world.chunks.items()) if key[0] == doc_id]
@@ -82,16 +98,22 @@ def test_the_units_of_a_run_tile_it(world: World, size: int) -> None:
         assert list(units.touching(chunk)) == touching
 
 
-@given(texts, st.integers(1, 60))
+@given(texts, st.integers(1, 300))
 def test_groups_of_sentences_are_the_whole_text(text: str, size: int) -> None:
-    cuts = group_sentences(text, count_words(text), size)
-    assert list(cuts.ends) == sorted(set(cuts.ends))
-    assert cuts.ends[-1] == len(text)
-    assert sum(cuts.tokens) == count_words(text)
-    shares = [
-        count_words(text) * (high - low) / len(text) for low, high in zip((0, *cuts.ends), cuts.ends, strict=False)
-    ]
-    assert list(cuts.tokens) == pytest.approx(shares, abs=1)
+    ends = group_sentences(text, size)
+    assert list(ends) == sorted(set(ends))
+    assert ends[-1] == len(text)
+
+
+@given(texts, st.integers(0, 200))
+def test_units_share_the_tokens_of_their_chunk(text: str, tokens: int) -> None:
+    run = run_of(*tile("d", [text]).values())
+    axis = OffsetIndex([run])
+    units = UnitCutter(40).cut(axis, EdgeRules(), Fineness.full(np.array([tokens])))
+    assert units.tokens.sum() == tokens
+    assert units.tokens.tolist() == pytest.approx(
+        [tokens * (unit.end - unit.start) / len(text) for unit in units], abs=1
+    )
 
 
 def test_sentences_are_grouped_up_to_a_size() -> None:
@@ -129,11 +151,9 @@ def test_what_has_no_sentences_is_cut_into_units_that_can_be_borne() -> None:
 
 def test_scripts_without_spaces_and_marks_are_cut_too() -> None:
     thai = "ผึ้งนอนในรัง" * 60  # "bees sleep in the hive", without a space or a mark that ends a sentence
-    units = UnitCutter(TokenCache(CallableTokenizer(len, name="characters"))).units(
-        [run_of(*tile("d", [thai]).values())]
-    )
+    units = cutter().units([run_of(*tile("d", [thai]).values())])
     assert "".join(thai[unit.start : unit.end] for unit in units) == thai
-    assert max(unit.tokens for unit in units) <= 2 * UNIT_TOKENS + 2
+    assert max(len(thai[unit.start : unit.end].encode()) for unit in units) <= 2 * UNIT_BYTES + 6
     assert not any(unicodedata.combining(thai[unit.start]) for unit in units)
 
 
@@ -163,8 +183,7 @@ def test_a_chunk_inside_another_belongs_to_the_units_that_show_it() -> None:
 
 def test_chinese_is_cut_at_its_own_full_stops() -> None:
     run = run_of(*bare("d", ["蜜蜂住在蜂巢里。蜂王产卵。冬天很冷,", "工蜂取暖。"]).values())
-    characters = UnitCutter(TokenCache(CallableTokenizer(len, name="characters")), 6)
-    made = [run.text[unit.start : unit.end] for unit in characters.units([run])]
+    made = [run.text[unit.start : unit.end] for unit in cutter(3).units([run])]
     assert made[:2] == ["蜜蜂住在蜂巢里。", "蜂王产卵。"]
     assert "".join(made) == run.text
 
@@ -191,7 +210,7 @@ def test_what_is_remembered_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(unit_cutter, "_MAX_CHARS", 1000)
     made, again = cutter(), [f"Bees sleep {number}. " * 10 for number in range(8)]
     for text in again * 2:
-        assert made.cuts(text).ends[-1] == len(text)
+        assert made.cuts(text)[-1] == len(text)
         made.cuts(text)
     # two of them are 1000 characters and more: each was read in both rounds, and only once in each
     assert sorted(read) == sorted(again * 2)
@@ -270,17 +289,17 @@ def test_rows_and_emphasis_that_a_chunk_cuts_are_mended() -> None:
 
 def test_finished_sentences_in_small_letters_are_left_apart() -> None:
     texts = [f"{' '.join([word] * 40)}. " for word in ("bees", "ants", "wasps")]
-    assert len(cut(run_of(*tile("d", texts).values()), UNIT_TOKENS)) == 3
+    assert len(cut(run_of(*tile("d", texts).values()))) == 3
 
 
 def test_a_few_words_go_with_what_stands_beside_them() -> None:
     text = "Bees live in hives with a queen " * 8 + "in summer. They sleep."
-    assert len(cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS)) == 1
+    assert len(cut(run_of(*tile("d", [text]).values()))) == 1
 
 
 def test_a_long_sentence_is_a_unit() -> None:
     text = "Bees sleep. " + "Workers feed the queen " * 40 + "all day. Ants work."
-    assert max(map(len, cut(run_of(*tile("d", [text]).values()), UNIT_TOKENS))) > 900
+    assert max(map(len, cut(run_of(*tile("d", [text]).values())))) > 900
 
 
 @pytest.mark.parametrize("inside", ["all at the beginning", "one behind the other", "of one place"])

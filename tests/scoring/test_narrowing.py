@@ -16,8 +16,6 @@ from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import stitch
 from retrivex.scoring.knn_fallback import Capacity
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.tokenizer import CallableTokenizer
 
 TOWNS = {
     key: chunk
@@ -68,8 +66,8 @@ def test_what_is_not_cut_is_not_shown_and_is_accounted_for() -> None:
     axis = axis_of(
         *tile("d", ["One two. Three four. ", "Five six. Seven eight. ", "Nine ten. Eleven twelve. "]).values()
     )
-    cutter = UnitCutter(TokenCache(CallableTokenizer(count_words, name="words")), size=2)
-    units = cutter.cut(axis, EdgeRules(), Fineness(np.array([True, False, True]), np.array([9, 9, 9])))
+    fineness = Fineness(np.array([True, False, True]), np.array([4, 9, 4]))
+    units = UnitCutter(size=10).cut(axis, EdgeRules(), fineness)
     assert [(unit.first, unit.tokens) for unit in units] == [(0, 2), (0, 2), (1, 9), (2, 2), (2, 2)]
     assert units.hidden is not None
     assert units.hidden.tolist() == [False, False, True, False, False]

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from support.properties import try_examples
 from support.strategies import count_words, tile
 
-from retrivex.merging.cutter import UnitCutter
+from retrivex.merging.cutter import Fineness, UnitCutter
+from retrivex.merging.offsets import OffsetIndex
+from retrivex.merging.torn import EdgeRules
 from retrivex.merging.units import Units
 from retrivex.model.run import Run, stitch
 from retrivex.rerank import ScoredSentence
 from retrivex.scoring.sentences import sentence_log_odds
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.tokenizer import CallableTokenizer
 
 TEXTS = ["Ants dig deep long holes. ", "Bees sleep at night always. ", "Wasps build their paper nests. "]
 
@@ -29,8 +29,9 @@ def runs_of(*documents: Sequence[str]) -> list[Run]:
 
 
 def units_of(runs: Sequence[Run]) -> Units:
-    words = TokenCache(CallableTokenizer(count_words, name="words"))
-    return UnitCutter(words, size=5).units(runs)
+    axis = OffsetIndex(runs)
+    words = np.array([count_words(text) for text in axis.texts])
+    return UnitCutter(size=30).cut(axis, EdgeRules(), Fineness.full(words))
 
 
 def moved(runs: Sequence[Run], *sentences: Sequence[tuple[int, int, float]]) -> NDArray[np.float64]:
