@@ -28,7 +28,7 @@ from retrivex.tokens.sampled import sampled_counts
 MAX_ROUNDS = 8
 """Rounds of giving up, filling or trimming, each with a new layout."""
 
-UNUSED = 100
+UNUSED = 50
 """One part in so many of the budget may stay unused, where filling it up would be another layout for a few words."""
 
 _UNSURE = 100  # tokens by which an estimate of a short text may be too high

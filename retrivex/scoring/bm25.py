@@ -9,6 +9,7 @@ characters. Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ _LAST_WITH_ENDINGS = "\u058f"
 """Up to here scripts (Latin, Greek, Cyrillic, Armenian) write small words apart: a short word has to end as well."""
 
 
-def question_terms(question: str) -> list[tuple[str, bool]]:
+@lru_cache(maxsize=256)
+def question_terms(question: str) -> tuple[tuple[str, bool], ...]:
     """Return the words to look for, and whether a word's end matters.
 
     Long words are looked for by their beginning, so that "treated" finds "treatment": endings carry grammar in most
@@ -44,11 +46,11 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
     Examples
     --------
     >>> question_terms("How are bees treated?")
-    [('how', True), ('are', True), ('bees', True), ('treat', False)]
+    (('how', True), ('are', True), ('bees', True), ('treat', False))
     >>> question_terms("SKU0070")
-    [('sku0070', True)]
+    (('sku0070', True),)
     >>> question_terms("蜜蜂睡觉")
-    [('蜜蜂', False), ('蜂睡', False), ('睡觉', False)]
+    (('蜜蜂', False), ('蜂睡', False), ('睡觉', False))
     """
     terms: dict[str, bool] = {}
     for word, unspaced in split_words(read_text(question)):
@@ -62,7 +64,7 @@ def question_terms(question: str) -> list[tuple[str, bool]]:
         else:
             terms[word] = max(word) <= _LAST_WITH_ENDINGS
     kept = sorted(terms, key=len, reverse=True)[:MAX_TERMS] if len(terms) > MAX_TERMS else terms
-    return [(term, terms[term]) for term in terms if term in kept]
+    return tuple((term, terms[term]) for term in terms if term in kept)
 
 
 def _end_of_digits(word: str) -> int:

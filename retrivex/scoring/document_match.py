@@ -45,16 +45,21 @@ class DocumentMatch:
 
     Parameters
     ----------
-    numbers : doc_id -> number of the document, from 0; d of them
+    names : doc_id -> names of the document; d of them
     terms : t words of the question, as `question_terms` gives them
     named : shape (t, d), whether a document's name has a word
     held : shape (t, d), whether its candidates have it
     """
 
-    numbers: dict[str, int]
+    names: dict[str, list[str]]
     terms: Sequence[tuple[str, bool]]
     named: Flags
     held: Flags
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """doc_id -> number of the document, from 0."""
+        return {doc_id: number for number, doc_id in enumerate(self.names)}
 
     @cached_property
     def scores(self) -> Floats:
@@ -87,17 +92,23 @@ class DocumentMatch:
         return {"doc_id": list(self.numbers)[self.meant], "words": list(dict.fromkeys(words))}
 
 
-def match_names(question: str, chunks: Sequence[Chunk], indexer: TermIndexer) -> DocumentMatch:
-    """Look for the words of a question in the names of the documents that some chunks are of, and in the chunks."""
+def match_names(
+    question: str, chunks: Sequence[Chunk], indexer: TermIndexer, known: DocumentMatch | None = None
+) -> DocumentMatch:
+    """Look for the words of a question in the names of the documents that some chunks are of.
+
+    `known` is a match of the same question, which is returned where the names are the same.
+    """
     names = names_of(chunks)
+    if known is not None and known.names == names:
+        return known
     terms = question_terms(question)
-    numbers = {doc_id: number for number, doc_id in enumerate(names)}
     named = np.zeros((len(terms), len(names)), dtype=np.bool_)
     if len(names) > 1 and terms:
         pool, starts = indexer.stretches([split_camel("\n".join(some)) for some in names.values()])
         found, places = find_terms(terms, pool)
         named[found, starts.searchsorted(places, side="right") - 1] = True
-    return DocumentMatch(numbers, terms, named, np.zeros_like(named))
+    return DocumentMatch(names, terms, named, np.zeros_like(named))
 
 
 def names_of(chunks: Sequence[Chunk]) -> dict[str, list[str]]:

@@ -98,6 +98,7 @@ class Scorer:
         self.words = words
         self.counts = counts
         self.values_all = False
+        self._match: DocumentMatch | None = None
         calibrated = asked and config.scoring != "weighted"
         self.model = load_coefficients(config.coefficients) if calibrated else None
 
@@ -140,7 +141,7 @@ class Scorer:
             flat = np.array([value for row in rows for value in row])
             units = self.cutter.cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
-        match = match_names(self.question, axis.chunks, self.words) if self.model.reads_documents else None
+        match = self._match_names(axis.chunks) if self.model.reads_documents else None
         hits = hit_signal(axis, seeds, linked)
         terms = FoundTerms.of(self.question, self.words.pool(axis))
         asked = _Candidates(runs, seeds, hits, similarity, capacity, sentences, terms, match)
@@ -152,7 +153,7 @@ class Scorer:
         """Return the document of some chunks that the question names; None where it names none of them."""
         if self.model is None or not self.model.reads_documents:
             return None
-        match = match_names(self.question, chunks, self.words)
+        match = self._match_names(chunks)
         if match.meant is None:
             return None
         named = list(match.numbers)[match.meant]
@@ -160,6 +161,10 @@ class Scorer:
         others = self.words.read([chunk.text for chunk in chunks if chunk.metadata.doc_id != named])
         # a word that others' texts have as well does not name it
         return named if any(not any(word in text for text in others) for word in words) else None
+
+    def _match_names(self, chunks: Sequence[Chunk]) -> DocumentMatch:
+        self._match = match_names(self.question, chunks, self.words, self._match)
+        return self._match
 
     def _fineness(
         self,

@@ -52,11 +52,11 @@ class _Choice:
         self.limits = limits
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
-        self.may_be_taken = problem.values > 0
-        self.may_be_taken[list(given_up)] = False
+        may_be_taken = problem.values > 0
+        may_be_taken[[*given_up, *kept]] = False
+        self.may_be_taken: list[bool] = may_be_taken.tolist()
         for i in kept:
             self.taken[i] = True
-            self.may_be_taken[i] = False
         self.left = limits.budget - tokens_of(problem, kept)
         self.spans = sum(opens(problem, kept))
         self.of_document: dict[int, int] = {}
@@ -68,7 +68,7 @@ class _Choice:
         problem = self.problem
         costs = np.maximum(problem.costs, 1)
         ranks = (problem.values * costs - problem.span_price) / (costs + problem.openings)
-        waiting = np.flatnonzero(self.may_be_taken & (problem.costs <= self._most()))
+        waiting = np.flatnonzero(np.array(self.may_be_taken, dtype=np.bool_) & (problem.costs <= self._most()))
         waiting = waiting[np.argsort(-ranks[waiting], kind="stable")]
         cheaper: list[tuple[float, int]] = []  # a heap of those that a taken neighbour saves the opening
         if len(waiting):
@@ -78,36 +78,29 @@ class _Choice:
         at = 0
         while at < len(row) or cheaper:
             if cheaper and (at == len(row) or cheaper[0] <= (ranked[at], row[at])):
-                self._try(heapq.heappop(cheaper)[1], cheaper)
-                continue
-            i, at = row[at], at + 1
-            if self.costs[i] <= self._most():
-                self._try(i, cheaper)
-            elif not self.taken[i]:  # nor will others fit that are as long
-                rest = waiting[len(waiting) - len(row) + at :]
-                waiting = rest[problem.costs[rest] <= self._most()]
-                row, ranked, at = waiting.tolist(), (-ranks[waiting]).tolist(), 0
+                i = heapq.heappop(cheaper)[1]
+            else:
+                i, at = row[at], at + 1
+                if self.costs[i] > self._most() and not self.taken[i]:  # nor will others fit that are as long
+                    rest = waiting[len(waiting) - len(row) + at :]
+                    waiting = rest[problem.costs[rest] <= self._most()]
+                    row, ranked, at = waiting.tolist(), (-ranks[waiting]).tolist(), 0
+                    continue
+            if not self.taken[i] and self._take(i):
+                self._push_neighbours(cheaper, i)
         return self.order
 
     def _most(self) -> int:
         """Most tokens that a candidate may have to fit, with the opening that it may refund."""
         return self.left + self.most_refunded
 
-    def _try(self, i: int, cheaper: list[tuple[float, int]]) -> None:
-        if not self.taken[i] and self._take(i):
-            self._push_neighbours(cheaper, i)
-
     def _push_neighbours(self, heap: list[tuple[float, int]], i: int) -> None:
-        """Rank those beside a taken candidate again: they no longer open a span."""
-        for j in (i - 1, i + 1):
-            if (
-                0 <= j < len(self.costs)
-                and self.may_be_taken[j]
-                and not self.taken[j]
-                and self.costs[j] <= self._most()
-            ):
+        """Rank those beside a taken candidate again that no longer open a span."""
+        costs, most = self.costs, self._most()
+        for j, joined in ((i - 1, self.continues[i]), (i + 1, self.continues[i + 1])):
+            if joined and self.may_be_taken[j] and not self.taken[j] and costs[j] <= most:
                 tokens, opened = self._added(j)
-                gain = self.values[j] * max(self.costs[j], 1) - self.problem.span_price * opened
+                gain = self.values[j] * max(costs[j], 1) - self.problem.span_price * opened
                 heapq.heappush(heap, (-gain / max(tokens, 1), j))
 
     def _added(self, i: int) -> tuple[int, int]:

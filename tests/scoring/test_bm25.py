@@ -45,8 +45,8 @@ def test_a_word_begins_where_a_word_begins() -> None:
 
 
 def test_chinese_is_matched_by_pairs_of_characters() -> None:
-    assert question_terms("蜜蜂睡觉") == [("蜜蜂", False), ("蜂睡", False), ("睡觉", False)]
-    assert question_terms("蜂") == [("蜂", False)]
+    assert question_terms("蜜蜂睡觉") == (("蜜蜂", False), ("蜂睡", False), ("睡觉", False))
+    assert question_terms("蜂") == (("蜂", False),)
     assert counted("蜜蜂睡觉", "蜜蜂住在蜂巢里。", "人睡觉。", "冬天") == [[1, 0, 0], [0, 1, 0]]
 
 
