@@ -182,7 +182,7 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        scorer=Scorer(config, query, resources.cutter.believing(counts.stored_cuts), resources.words, counts),
+        scorer=Scorer(config, query, resources.cutter, resources.words, counts),
         counter=counter,
         candidate_counts=counts,
         signatures=resources.signatures,

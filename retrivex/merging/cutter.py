@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -61,23 +60,15 @@ class UnitCutter:
 
     def __init__(self, size: int = UNIT_BYTES) -> None:
         self.size = size
-        self._kept_by_store: Mapping[str, bytes] = {}
         self._known = TextCache[str, ChunkCuts](_MAX_CHARS, _size)
         self._in_fences = TextCache[tuple[str, str], ChunkCuts](_MAX_CHARS // 8, lambda key: _size(key[1]))
         self._stored = TextCache[str, tuple[bytes, ChunkCuts]](_MAX_CHARS, _size)
 
-    def believing(self, stored: Mapping[str, bytes]) -> UnitCutter:
-        """Return a cutter with the same cache of cuts that believes those which the store of a call keeps, by text."""
-        made = copy(self)
-        made._kept_by_store = stored
-        return made
-
     def cuts(self, text: str) -> tuple[int, ...]:
         """Return where a chunk's text may be cut."""
-        return self._look_up([text])[0].ends
+        return self._look_up([text], None)[0].ends
 
-    def _look_up(self, texts: Sequence[str]) -> list[ChunkCuts]:
-        stored = self._kept_by_store
+    def _look_up(self, texts: Sequence[str], stored: Mapping[str, bytes] | None) -> list[ChunkCuts]:
         if not stored or self.size != UNIT_BYTES:
             return self._known.find(texts, self._read_all)
         found = [self._known.get(text) or self._believe(text, stored.get(text)) for text in texts]
@@ -103,7 +94,13 @@ class UnitCutter:
     def _read(self, keys: Sequence[tuple[str, str]]) -> list[ChunkCuts]:
         return [ChunkCuts.read(text, fence, self.size) for fence, text in keys]
 
-    def cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
+    def cut(
+        self,
+        axis: OffsetIndex,
+        rules: EdgeRules,
+        fineness: Fineness,
+        stored: Mapping[str, bytes] | None = None,
+    ) -> Units:
         """Return the units of some chunks, in order, and each of the others as one, which is hidden.
 
         The units of a run tile what its chunks say, each character once. A sentence, row or fence that the end of a
@@ -115,9 +112,10 @@ class UnitCutter:
         axis : chunks of the candidates
         rules : what is known of the edges of their runs
         fineness : which of them are cut, and how many tokens each has
+        stored : what the store of a call says of where texts may be cut, unchecked
         """
-        found = self._cut_some(np.flatnonzero(fineness.cut).tolist(), axis)
-        found |= self._cut_some([at for at in _open_ends(axis, found) if at not in found], axis)
+        found = self._cut_some(np.flatnonzero(fineness.cut).tolist(), axis, stored)
+        found |= self._cut_some([at for at in _open_ends(axis, found) if at not in found], axis, stored)
         fine = [at in found for at in range(len(axis.chunks))]
         known = [found[at] if fine[at] else ChunkCuts.whole(text) for at, text in enumerate(axis.texts)]
         # single letters are found in a tenth of the time of strings
@@ -125,8 +123,8 @@ class UnitCutter:
             known = self._in_order(axis, known, fine)
         return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), fineness.tokens, self.size).units(rules)
 
-    def _cut_some(self, places: Sequence[int], axis: OffsetIndex) -> dict[int, ChunkCuts]:
-        return dict(zip(places, self._look_up([axis.texts[at] for at in places]), strict=True))
+    def _cut_some(self, places: Sequence[int], axis: OffsetIndex, stored: Mapping[str, bytes]) -> dict[int, ChunkCuts]:
+        return dict(zip(places, self._look_up([axis.texts[at] for at in places], stored), strict=True))
 
     def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: list[bool]) -> list[ChunkCuts]:
         """Read the chunks again that begin inside a fence; those that a fence of one that is cut goes on in, too."""

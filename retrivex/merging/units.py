@@ -112,8 +112,13 @@ class Units(Sequence[Unit]):
         return np.arange(len(self)) if self.hidden is None else np.flatnonzero(~self.hidden)
 
     def without_hidden(self) -> Units:
-        """Return the units that may be shown."""
-        return self if self.hidden is None else Units(self.axis, *[row[self.whole] for row in self._fields])
+        """Return the units that may be shown; what stands behind a hidden one does not go on from what is before it."""
+        if self.hidden is None:
+            return self
+        whole = self.whole
+        made = Units(self.axis, *[row[whole] for row in self._fields])
+        made.joined[1:] &= whole[1:] == whole[:-1] + 1
+        return made
 
     def touching(self, chunk: int) -> Sequence[int]:
         """Return the numbers of the units that touch a chunk, given by its number on the axis."""

@@ -37,7 +37,7 @@ from retrivex.scoring.term_index import TermIndexer
 from retrivex.scoring.unit_value import unit_values
 from retrivex.scoring.weighted import chunk_values
 from retrivex.tokens.sampled import sampled_counts
-from retrivex.tokens.stored import TextCounts
+from retrivex.tokens.stored import CandidateCounts
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -66,7 +66,7 @@ class Scorer:
     question : None without one
     cutter : cuts runs into units
     words : of the chunks
-    counts : of tokens, to choose by
+    counts : of tokens, to choose by, and what the store knows of where texts may be cut
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Scorer:
         question: str | None,
         cutter: UnitCutter,
         words: TermIndexer,
-        counts: TextCounts,
+        counts: CandidateCounts,
     ) -> None:
         asked = bool(question and question.strip())
         if config.scoring == "calibrated" and not asked:
@@ -139,7 +139,7 @@ class Scorer:
             if self.config.selection_unit != "unit":
                 return Scores(rows.copy)
             flat = np.array([value for row in rows for value in row])
-            units = self.cutter.cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
+            units = self._cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
         match = self._match_names(axis.chunks) if self.model.reads_documents else None
         hits = hit_signal(axis, seeds, linked)
@@ -147,7 +147,7 @@ class Scorer:
         asked = _Candidates(runs, seeds, hits, similarity, capacity, sentences, terms, match)
         glance = partial(chunk_signals, axis, hits=hits, similarity=similarity, terms=terms)
         fineness = self._fineness(axis, seeds, capacity, glance)
-        return self._score_calibrated(self.model, asked, self.cutter.cut(axis, rules, fineness))
+        return self._score_calibrated(self.model, asked, self._cut(axis, rules, fineness))
 
     def find_named(self, chunks: Sequence[Chunk]) -> str | None:
         """Return the document of some chunks that the question names; None where it names none of them."""
@@ -161,6 +161,9 @@ class Scorer:
         others = self.words.read([chunk.text for chunk in chunks if chunk.metadata.doc_id != named])
         # a word that others' texts have as well does not name it
         return named if any(not any(word in text for text in others) for word in words) else None
+
+    def _cut(self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness) -> Units:
+        return self.cutter.cut(axis, rules, fineness, self.counts.stored_cuts)
 
     def _match_names(self, chunks: Sequence[Chunk]) -> DocumentMatch:
         self._match = match_names(self.question, chunks, self.words, self._match)

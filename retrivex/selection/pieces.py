@@ -110,9 +110,9 @@ def _cut_units(runs: Sequence[Run], units: Units, exclusions: Exclusions) -> Cut
             left_over = _readable(runs[unit.run], unit.start, unit.end, cuts)
             parts = [(*part, *touched) for part in left_over if (touched := _find_touched(runs[unit.run], unit, *part))]
         for low, high, first, last in parts:
-            same = bool(pieces) and pieces[-1].run == unit.run
-            # units of one run tile it, but for joiners between chunks: only a cut parts them
-            joined.append(same and not overlapping(cuts, pieces[-1].end, low))
+            follows = bool(pieces) and pieces[-1].run == unit.run and number - unit_of[-1] <= 1
+            # units of one run tile it, but for joiners between chunks: only a cut, or a hidden one, parts them
+            joined.append(follows and not overlapping(cuts, pieces[-1].end, low))
             pieces.append(Piece(unit.run, first, last, low, high))
             unit_of.append(number)
         if parts and cuts:

@@ -199,6 +199,7 @@ class TermIndex:
         self._keys = np.frombuffer(bytearray().join(keys), dtype=np.uint64).reshape(-1, 2)
         self._fingerprints = np.frombuffer(bytearray().join(fingerprints), dtype=np.uint16)
         self._kept = np.ones(len(self._places), dtype=np.bool_)
+        self._counted: dict[str, int] = {}
 
     def repair(self, dropped: Sequence[tuple[int, int]], split: Sequence[int], windows: Sequence[str]) -> None:
         """Correct the words at the boundaries of overlapping stretches, and of stretches that split a word.
@@ -316,6 +317,11 @@ class TermIndex:
         >>> TermIndex.of(["banana"]).count("an")
         2
         """
+        if letters not in self._counted:
+            self._counted[letters] = self._count(letters)
+        return self._counted[letters]
+
+    def _count(self, letters: str) -> int:
         if not letters.isascii() or letters[0] == letters[-1] != letters:
             return self.text.count(letters)
         # comparing bytes is several times as fast as a search for what stands everywhere

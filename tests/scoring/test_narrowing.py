@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from support.strategies import compose, count_words, tile
 
-from retrivex import Chunk, SeedHit, SpanComposer
+from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.merging.cutter import Fineness, UnitCutter
+from retrivex.merging.exclusions import Exclusions
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.torn import EdgeRules
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.run import stitch
 from retrivex.scoring.knn_fallback import Capacity
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine
+from retrivex.selection.pieces import cut_runs
 
 TOWNS = {
     key: chunk
@@ -71,6 +73,11 @@ def test_what_is_not_cut_is_not_shown_and_is_accounted_for() -> None:
     assert [(unit.first, unit.tokens) for unit in units] == [(0, 2), (0, 2), (1, 9), (2, 2), (2, 2)]
     assert units.hidden is not None
     assert units.hidden.tolist() == [False, False, True, False, False]
+    for shown_before in ([], [Chunk("Wasps build.", ChunkMetadata("e", 0))]):  # nothing, and what is elsewhere
+        pieces = cut_runs(axis.runs, units, Exclusions.of(shown_before))
+        assert [(piece.first, joined) for piece, joined in zip(pieces.pieces, pieces.joined.tolist(), strict=True)] == [
+            (0, False), (0, True), (2, False), (2, True)
+        ]  # fmt: skip
     hits = [SeedHit(TOWNS[f"d{doc}", at], 0.9 - doc / 100 - at / 1000) for doc in range(8) for at in range(0, 30, 5)]
     made = compose(hits, TOWNS, query=QUESTION, token_budget=40)
     named = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if not hit.shown}
