@@ -13,7 +13,7 @@ from retrivex.tokens.cache import TokenCache
 from retrivex.tokens.tokenizer import Tokenizer
 
 _MAX_FIELD_CHARS = 4096
-"""Of a count in a field of a record: some stores refuse longer texts. 350 cuts fit; with more, the number is kept."""
+"""Of a count in a field of a record: some stores refuse longer texts. 700 cuts fit; with more, the number is kept."""
 
 
 class StoredCount(NamedTuple):

@@ -79,6 +79,29 @@ def test_tiktoken_counts_are_those_of_encode_ordinary(text: str) -> None:
         assert TiktokenTokenizer(name).count_many([text, ""]) == [expected, 0]
 
 
+WRITTEN = st.lists(
+    st.sampled_from(["\n\n", "\n", "\r\n", " ", "\t", "/", "//", ".", "...", "a", "It's", "12", "_", "é", "蜂", "\u3000", "\x85",
+                     "\x1c", "\u200b", "[1]", "<|endoftext|>", "\ud83d"])
+).map("".join)  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+@given(st.data())
+def test_counts_of_paragraphs_add_up(encoding: str, data: st.DataObject) -> None:
+    tokenizer = TiktokenTokenizer(encoding)
+    text = data.draw(WRITTEN | st.text(max_size=60))
+    parts = tokenizer.paragraphs(text)
+    assert "".join(parts) == text
+    assert sum(map(tokenizer.count, parts)) == tokenizer.count(text)
+    assert TokenCache(tokenizer).count_joined(text) == tokenizer.count(text)
+
+
+def test_an_encoding_that_is_not_known_counts_texts_as_they_are() -> None:
+    known = tiktoken.get_encoding("cl100k_base")
+    joining = tiktoken.Encoding("joining", pat_str="(?s).+", mergeable_ranks=known._mergeable_ranks, special_tokens={})
+    assert TiktokenTokenizer(joining).paragraphs("One.\n\nTwo.") == ["One.\n\nTwo."]
+
+
 def test_special_tokens_in_user_text_are_plain_text() -> None:
     assert TiktokenTokenizer("cl100k_base").count("<|endoftext|>") == 7
 
