@@ -19,7 +19,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
     """Return the composition of a layout; citations, coverage, dropped hits and notes are made when they are read."""
     layout, log = fitted.layout, call.log
     spans = tuple(layout.spans)
-    explainer = Explainer(scored, fitted.candidates, layout.spans, layout.swaps, call.config, fitted.stopped)
+    explainer = Explainer(scored, fitted, call.config)
     return Composition(
         text=layout.rendered.text,
         spans=spans,
@@ -29,7 +29,7 @@ def compose_answer(call: Call, scored: ScoredCandidates, fitted: Fitted) -> Comp
         question=call.question,
         citations=partial(citations_of, spans, layout.rendered),
         coverage=partial(coverage_of, spans, scored.expanded.seeds),
-        dropped=partial(explainer.dropped, layout.tokens),
+        dropped=explainer.dropped,
         warnings=tuple(dict.fromkeys(map(shortened, log.warnings))),
         confidence=scored.scores.confidence,
         expected_recall=partial(expected_recall, scored.runs, scored.scores, spans),

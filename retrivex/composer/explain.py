@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from retrivex.composer.budget_fit import Fitted
 from retrivex.composer.score import ScoredCandidates
 from retrivex.composer.select import token_cap
 from retrivex.composition.trace import ChunkNote, ChunkRole
@@ -29,25 +30,29 @@ class Explainer:
     Parameters
     ----------
     scored : hits, what they grew to, and the values of the candidates
-    candidates : what the selection saw
-    spans : what is shown
-    swaps : spans that a parent replaced, and the parent's
+    fitted : what is shown, and what the selection saw
     config : the options
-    stopped : whether there was room for more, which is not expected to hold anything
     """
 
     scored: ScoredCandidates
-    candidates: CandidateSet
-    spans: Sequence[Span]
-    swaps: Sequence[tuple[Span, Span]]
+    fitted: Fitted
     config: RetrievalConfig
-    stopped: bool = False
     _parts: dict[ChunkKey, list[str]] = field(default_factory=dict)
 
     @property
     def seeds(self) -> Sequence[Seed]:
         """Hits that were used."""
         return self.scored.expanded.seeds
+
+    @property
+    def candidates(self) -> CandidateSet:
+        """What the selection saw."""
+        return self.fitted.candidates
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """What is shown."""
+        return self.fitted.layout.spans
 
     @property
     def runs(self) -> Sequence[Run]:
@@ -63,7 +68,7 @@ class Explainer:
     def shown(self) -> set[ChunkKey]:
         """Chunks of which the context holds any text; that of replaced spans is in the parent's."""
         shown: set[ChunkKey] = set()
-        for span in [*self.spans, *(replaced for replaced, _ in self.swaps)]:
+        for span in [*self.spans, *(replaced for replaced, _ in self.fitted.layout.swaps)]:
             shown.update((span.doc_id, segment.chunk_id) for segment in span.segments)
             if len(span.segments) < len(span.chunks):
                 # a chunk that lies within others has no segment of its own
@@ -97,7 +102,7 @@ class Explainer:
             parts = self._parts[key] = _list_unshown(self.found[key], self._texts.get(key[0], ()))
         return parts
 
-    def dropped(self, tokens: int) -> tuple[DroppedHit, ...]:
+    def dropped(self) -> tuple[DroppedHit, ...]:
         """Hits that are not shown, or not all of them, in the order of their scores."""
         gone = [
             hit
@@ -109,7 +114,7 @@ class Explainer:
         places = self._find_pieces({seed.key for seed in lost})
         for seed in lost:
             share = shares[seed.key]
-            reason, detail = self._explain_drop(seed.key, places.get(seed.key, ()), tokens)
+            reason, detail = self._explain_drop(seed.key, places.get(seed.key, ()))
             if share:
                 detail = f"{share:.0%} of it is shown; of the rest: {detail}"
             gone.append(DroppedHit(*seed.key, seed.score, reason, detail, share))
@@ -149,9 +154,9 @@ class Explainer:
                         places.setdefault(here[at], []).append(number)
         return places
 
-    def _explain_drop(self, key: ChunkKey, own: Sequence[int], tokens: int) -> tuple[DropReason, str]:
+    def _explain_drop(self, key: ChunkKey, own: Sequence[int]) -> tuple[DropReason, str]:
         """Why a chunk is not shown, that `own` candidates hold."""
-        candidates, config = self.candidates, self.config
+        candidates, config, tokens = self.candidates, self.config, self.fitted.layout.tokens
         if key in candidates.excluded:
             return "excluded", "pinned, or shown in an earlier turn"
         if key in candidates.repeated:
@@ -180,7 +185,7 @@ class Explainer:
         cap = token_cap(config)
         if cap is not None and cheapest <= config.token_budget - tokens:
             return "budget", f"{cheapest} tokens; {cap[0]}={cap[1]} of {key[0]!r} hold better text"
-        if self.stopped:
+        if self.fitted.stopped:
             return "no_value", f"all that is left out is expected to hold next to nothing, by effort={config.effort!r}"
         return "budget", f"{cheapest} tokens; the {config.token_budget} of the budget hold better text"
 
@@ -198,7 +203,7 @@ class Explainer:
     def notes(self) -> tuple[ChunkNote, ...]:
         """Return what became of every chunk that was touched, by document and position."""
         expanded = self.scored.expanded
-        dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped(0)}
+        dropped = {(hit.doc_id, hit.chunk_id): hit.reason for hit in self.dropped()}
         places = self._find_pieces(self.found)
         relevance = {seed.key: seed.relevance for seed in self.seeds}
         made: dict[ChunkKey, ChunkNote] = {}
@@ -213,7 +218,7 @@ class Explainer:
                     outcome="selected" if key in self.shown else "dropped",
                     reason=None
                     if key in self.shown
-                    else dropped.get(key) or self._explain_drop(key, places.get(key, ()), 0)[0],
+                    else dropped.get(key) or self._explain_drop(key, places.get(key, ()))[0],
                     value=value,
                     relevance=relevance.get(key),
                     continuity=None if flow is None else flow.value,

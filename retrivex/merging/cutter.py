@@ -123,7 +123,9 @@ class UnitCutter:
             known = self._in_order(axis, known, fine)
         return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), fineness.tokens, self.size).units(rules)
 
-    def _cut_some(self, places: Sequence[int], axis: OffsetIndex, stored: Mapping[str, bytes]) -> dict[int, ChunkCuts]:
+    def _cut_some(
+        self, places: Sequence[int], axis: OffsetIndex, stored: Mapping[str, bytes] | None
+    ) -> dict[int, ChunkCuts]:
         return dict(zip(places, self._look_up([axis.texts[at] for at in places], stored), strict=True))
 
     def _in_order(self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: list[bool]) -> list[ChunkCuts]:

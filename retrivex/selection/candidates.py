@@ -65,7 +65,7 @@ class CandidateSet:
         if isinstance(self.pieces, Units):
             numbers = np.array(chosen, dtype=np.int64)
             return [row[numbers] for row in self.pieces.places]
-        return np.array([self.pieces[i][:5] for i in chosen], dtype=np.int64).T
+        return list(np.array([self.pieces[i][:5] for i in chosen], dtype=np.int64).T)
 
     def valued_by(self, scores: Scores) -> Problem:
         """Return the problem with the values of other scores of the same candidates."""

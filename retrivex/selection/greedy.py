@@ -46,10 +46,11 @@ class _Choice:
         # lists, which loops read several times as fast
         self.costs: list[int] = problem.costs.tolist()
         self.openings: list[int] = problem.openings.tolist()
-        self.values: list[float] = problem.values.tolist()
+        self.gains: list[float] = (problem.values * np.maximum(problem.costs, 1)).tolist()
         self.documents: list[int] = problem.documents.tolist()
         self.most_refunded = max(self.openings, default=0)
         self.limits = limits
+        self.span_price = problem.span_price
         self.order = list(kept)
         self.taken = bytearray(len(problem) + 1)
         may_be_taken = problem.values > 0
@@ -100,7 +101,7 @@ class _Choice:
         for j, joined in ((i - 1, self.continues[i]), (i + 1, self.continues[i + 1])):
             if joined and self.may_be_taken[j] and not self.taken[j] and costs[j] <= most:
                 tokens, opened = self._added(j)
-                gain = self.values[j] * max(costs[j], 1) - self.problem.span_price * opened
+                gain = self.gains[j] - self.span_price * opened
                 heapq.heappush(heap, (-gain / max(tokens, 1), j))
 
     def _added(self, i: int) -> tuple[int, int]:
@@ -115,9 +116,9 @@ class _Choice:
     def _take(self, i: int) -> bool:
         """Take a candidate; False where it would break a limit."""
         tokens, opened = self._added(i)
-        limits, document = self.limits, self.documents[i]
         if tokens > self.left:
             return False
+        limits, document = self.limits, self.documents[i]
         if limits.max_spans is not None and opened > 0 and self.spans + opened > limits.max_spans:
             return False
         if limits.per_document is not None and self.of_document.get(document, 0) + tokens > limits.per_document:
@@ -130,5 +131,7 @@ class _Choice:
         return True
 
     def _charge(self, i: int, tokens: int) -> None:
+        if self.limits.per_document is None:
+            return
         document = self.documents[i]
         self.of_document[document] = self.of_document.get(document, 0) + tokens

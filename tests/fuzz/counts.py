@@ -70,7 +70,8 @@ def _unsigned(rng: random.Random, text: str, _: str) -> StoredCount:
 def _signed_elsewhere(rng: random.Random, text: str, tokenizer: str) -> StoredCount:
     """Sign a count, and honest cuts, of another text or by another tokenizer."""
     if rng.random() < 0.5:
-        return _honest(rng, f"{text}x" if rng.random() < 0.5 else "bees", tokenizer)
+        middle = len(text) // 2
+        return _honest(rng, rng.choice((f"{text}x", "bees", text[middle:] + text[:middle])), tokenizer)
     return stored_cuts.count_and_cut([text], OTHER)[0]
 
 

@@ -30,6 +30,6 @@ def test_its_requests_call_every_check(tmp_path: Path, monkeypatch: pytest.Monke
     for case in CASES:
         calls.compose(case)
     calls.database.close()
-    assert len(CHECKS) == 15
+    assert len(CHECKS) == 14
     missed = [check.says for check in CHECKS if not counts[check.says]]
     assert not missed, missed
