@@ -23,6 +23,7 @@ from retrivex.text.structure import (
 )
 
 Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 _REPAIRED = 2 * WHOLE
@@ -39,16 +40,18 @@ class JoinedUnits:
     axis : the chunks
     known : what is remembered of each
     fine : shape (c,), which of them were cut; no unit joins one that was not
+    shown : shape (c,), which of those may be shown: of others, only the rest of what begins or ends in one of them
     tokens : shape (c,), of each chunk; its units have their share, by their characters
     size : bytes of a group
     """
 
     def __init__(
-        self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: NDArray[np.bool_], tokens: Integers, size: int
+        self, axis: OffsetIndex, known: Sequence[ChunkCuts], fine: Flags, shown: Flags, tokens: Integers, size: int
     ) -> None:
         self.axis = axis
         self.known = known
         self.fine = fine
+        self.shown = shown
         self.size = size
         packed = [one.packed for one in known]
         sizes = np.array(list(map(len, packed)), dtype=np.int64) // _NUMBER
@@ -79,7 +82,8 @@ class JoinedUnits:
             fields = [row[self.kept] for row in fields]
         units = Units(self.axis, *fields)
         torn = RunEdges(units, self.known, rules).torn()
-        hidden = ~self.fine[units.chunk]
+        before = np.append(0, self.shown.cumsum())
+        hidden = before[units.chunk] == before[units.chunk + units.last - units.first + 1]
         if torn is not None:
             hidden |= torn & ~of_hits(units, rules.hits)
         return Units(self.axis, *fields, torn=torn, hidden=hidden if hidden.any() else None)

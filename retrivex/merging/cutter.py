@@ -121,7 +121,9 @@ class UnitCutter:
         # single letters are found in a tenth of the time of strings
         if any(("`" in text and "```" in text) or ("~" in text and "~~~" in text) for text in axis.texts):
             known = self._in_order(axis, known, fine)
-        return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), fineness.tokens, self.size).units(rules)
+        return JoinedUnits(axis, known, np.array(fine, dtype=np.bool_), fineness.cut, fineness.tokens, self.size).units(
+            rules
+        )
 
     def _cut_some(
         self, places: Sequence[int], axis: OffsetIndex, stored: Mapping[str, bytes] | None

@@ -60,7 +60,7 @@ _KINDS = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ" + b"abcdefghijklmnopqrstuvwxyz" + b"0123456789", b"A" * 26 + b"a" * 26 + b"0" * 10
 )
 _CAPITALS = re.compile(b"(?<=a)A")
-_GROUPED = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3}){2,})(?!,?\w)")
+_GROUPED = re.compile(r"(?<![\w.,])[0-9]{1,3}(?:(?:,[0-9]{3})+(?!,?\w)|(?:\.[0-9]{3}){2,}(?!\.?\w))")
 _GROUP_MARK = re.compile("[,.]")  # one point alone is that of a decimal
 
 

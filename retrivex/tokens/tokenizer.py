@@ -37,6 +37,9 @@ _LONGEST_BLANK = 128 * 1024
 _LONG_BLANK = re.compile(rf"\s{{{_LONGEST_BLANK}}}(?=\s)")
 
 
+_PARTING_PARAGRAPHS = frozenset(("cl100k_base", "o200k_base", "o200k_harmony"))
+_BLANK_LINE = "\n\n"
+
 FILE_SUFFIX = ".json"
 """How the name of a tokenizer ends that is the path of a tokenizer.json."""
 
@@ -95,8 +98,8 @@ class TiktokenTokenizer:
 
     def __init__(self, encoding: str | tiktoken.Encoding) -> None:
         self._encoding = load_encoding(encoding) if isinstance(encoding, str) else encoding
-        self._is_known = isinstance(encoding, str)
         self.name = self._encoding.name
+        self._parts_paragraphs = isinstance(encoding, str) and self.name in _PARTING_PARAGRAPHS
 
     def __repr__(self) -> str:
         return f"TiktokenTokenizer({self.name!r})"
@@ -114,25 +117,24 @@ class TiktokenTokenizer:
     def paragraphs(self, text: str) -> list[str]:
         r"""Cut a text at blank lines where no token goes on: the counts of the parts add up to that of the text.
 
-        In all encodings that tiktoken has by name, a token begins behind line ends where neither white space follows
-        nor, as `o200k_base` takes it to marks and line ends before it, a slash.
+        In the newer encodings of tiktoken, a token begins behind line ends where neither white space follows nor, as
+        `o200k_base` takes it to marks and line ends before it, a slash. The older ones part line ends otherwise at the
+        end of a text. Of those, and of an encoding that is given as an object, the text is one part.
 
         Examples
         --------
         >>> TiktokenTokenizer("cl100k_base").paragraphs("One.\n\nTwo.\n\n/three")
         ['One.\n\n', 'Two.\n\n/three']
         """
-        if not self._is_known:
+        if not self._parts_paragraphs:
             return [text]
-        first, *others = text.split("\n\n")
-        parts = [first]
-        for other in others:
-            parts[-1] += "\n\n"
-            if not other or other[0] == "/" or other[0].isspace():
-                parts[-1] += other
-            else:
-                parts.append(other)
-        return parts
+        made, begun = [], 0
+        lines = text.split(_BLANK_LINE)
+        for at, line in enumerate(lines[1:], start=1):
+            if line and line[0] != "/" and not line[0].isspace():
+                made.append(_BLANK_LINE.join([*lines[begun:at], ""]))
+                begun = at
+        return [*made, _BLANK_LINE.join(lines[begun:])]
 
     def _count_whole(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text))

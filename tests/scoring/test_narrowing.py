@@ -85,6 +85,13 @@ def test_what_is_not_cut_is_not_shown_and_is_accounted_for() -> None:
     assert {hit.key for hit in hits} <= named | shown
 
 
+def test_of_what_completes_a_sentence_nothing_else_is_shown() -> None:
+    axis = axis_of(*tile("d", ["One two. Three four ", "five. Six seven ", "eight. Nine ten. "]).values())
+    units = UnitCutter(size=10).cut(axis, EdgeRules(), Fineness(np.array([True, False, False]), np.array([4, 3, 3])))
+    shown = [axis.runs[0].text[units[at].start : units[at].end] for at in units.whole.tolist()]
+    assert shown == ["One two. ", "Three four five. "]
+
+
 @pytest.mark.parametrize("budget", [30, 100])
 def test_the_best_are_found_among_many(budget: int) -> None:
     hits = [SeedHit(TOWNS[f"d{doc}", at], 0.5 + doc / 100) for doc in range(8) for at in range(0, 30, 3)]

@@ -104,6 +104,7 @@ def test_other_words_are_read_apart(left: str, right: str) -> None:
         ("蜜getUser", "蜜 get getuser user"),
         ("1,250.00", "1 1250 250 00"),
         ("3.475.000 Euro", "3 3475000 475 000 euro"),
+        ("1.234.567,89 und 1.234.567.", "1 1234567 234 567 89 und 1 1234567 234 567"),
         ("1.250 or 1,25", "1 250 or 1 25"),  # a decimal
         ("1,250,00 and v1.250.300", "1 250 00 and v1 250 300"),  # no numbers
     ],

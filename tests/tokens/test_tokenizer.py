@@ -19,6 +19,7 @@ import tiktoken.load
 import tiktoken.registry
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tiktoken_ext.openai_public import r50k_pat_str
 
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.errors import TokenizerError
@@ -112,8 +113,20 @@ def test_counts_of_paragraphs_add_up(encoding: str, data: st.DataObject) -> None
 
 def test_an_encoding_that_is_not_known_counts_texts_as_they_are() -> None:
     known = tiktoken.get_encoding("cl100k_base")
-    joining = tiktoken.Encoding("joining", pat_str="(?s).+", mergeable_ranks=known._mergeable_ranks, special_tokens={})
+    joining = tiktoken.Encoding(
+        "cl100k_base", pat_str="(?s).+", mergeable_ranks=known._mergeable_ranks, special_tokens={}
+    )
     assert TiktokenTokenizer(joining).paragraphs("One.\n\nTwo.") == ["One.\n\nTwo."]
+
+
+def test_encodings_that_part_line_ends_otherwise_at_the_end_count_texts_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranks = {**{bytes([code]): code for code in range(256)}, b"\n\n": 256}
+    old = tiktoken.Encoding("r50k_base", pat_str=r50k_pat_str, mergeable_ranks=ranks, special_tokens={})
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda _: old)
+    tokenizer = TiktokenTokenizer("r50k_base")
+    assert TokenCache(tokenizer).count_joined("a\n\nb") == tokenizer.count("a\n\nb") == 4
 
 
 def test_special_tokens_in_user_text_are_plain_text() -> None:

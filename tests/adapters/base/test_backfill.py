@@ -414,7 +414,9 @@ def test_a_text_that_was_changed_is_counted(tmp_path: Path) -> None:
 
 
 def test_fields_stay_small(tmp_path: Path) -> None:
-    collection = collection_of([record("long", text="A. B! C? " * 25_000, chunk_id=0), record("no", text="", chunk_id=1)])
+    collection = collection_of(
+        [record("long", text="A. B! C? " * 25_000, chunk_id=0), record("no", text="", chunk_id=1)]
+    )
     with_counts(collection, tmp_path)
     payload = collection.records[0].payload
     assert len(payload["chunk_counts"]) < 100
