@@ -247,6 +247,7 @@ bench: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.latency
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.compose_lines
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.token_estimate
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.against $(or $(BASE),5528b37b)
 	$(CORE)/python -m benchmarks.report.tables
 
 bench-store: $(call ready,core)

@@ -94,6 +94,8 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "seen the chunks.", "latency", ()),
             ("Composing chunks never seen", "Default settings, calibrated scorer; reading the index is included.",
              "latency_indexed", ()),
+            ("Composing before and now", "Beside the commit before candidates were looked at from coarse to fine, by "
+             "turns, in one run; default settings, 2,000 tokens, a text of made-up words.", "against", ()),
             ("Composing, by hits and windows", "k hits, L chunks on each side; known chunks, exact count.",
              "latency_grid", ("latency.png",)),
             ("Growth with the number of hits", "Window 2, budget 2,000.", "growth", ()),

@@ -113,15 +113,18 @@ def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[
     shares = config.quotas if isinstance(config.quotas, tuple) else (1.0,) * count
     if len(shares) < count:
         raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
+    lists = {number: [seed for seed in seeds if number in seed.by_list] for number in range(count)}
+    lists = {number: own for number, own in lists.items() if own}
+    # what lists without hits do not need is the others'
+    given = sum(shares[number] for number in lists)
     made = []
-    for number in range(count):
-        own = [seed._replace(relevance=seed.by_list[number]) for seed in seeds if number in seed.by_list]
-        if own:
-            own.sort(key=lambda seed: (-seed.relevance, seed.key))
-            share = shares[number] / sum(shares)
-            found = scored.expanded, scored.runs, own, scored.similarity, scored.sentences
-            value = _scores(call, pinned, *found, share)
-            made.append((share, _restrict_to_list(value, scored, own)))
+    for number, hits in lists.items():
+        own = [seed._replace(relevance=seed.by_list[number]) for seed in hits]
+        own.sort(key=lambda seed: (-seed.relevance, seed.key))
+        share = shares[number] / given if given else 1 / len(lists)
+        found = scored.expanded, scored.runs, own, scored.similarity, scored.sentences
+        value = _scores(call, pinned, *found, share)
+        made.append((share, _restrict_to_list(value, scored, own)))
     return made
 
 

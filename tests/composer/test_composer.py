@@ -216,6 +216,15 @@ def test_a_quota_keeps_a_share_of_the_budget_for_each_list() -> None:
         compose([strong, weak], TEN, quotas=(1.0,))
 
 
+def test_the_share_of_a_list_that_found_nothing_is_the_others() -> None:
+    found = [SeedHit(TEN["d", i], 0.9 - i / 100) for i in range(0, 8, 2)]
+    shared: dict[str, Any] = {"window": 0, "token_budget": 30, "run_cost": 0.0}
+    alone = compose([found], TEN, **shared)
+    for quotas in ("equal", (1.0, 1.0, 1.0), (0.0, 0.0, 1.0)):
+        made = compose([[], found, []], TEN, quotas=quotas, **shared)
+        assert shown_ids(made.spans) == shown_ids(alone.spans)
+
+
 def test_a_tuple_is_a_list_of_hits_too() -> None:
     hits = tuple(hits_of(TEN, {1: 0.9, 5: 0.8}))
     assert shown_ids(compose(hits, TEN, window=0).spans) == [1, 5]

@@ -111,6 +111,12 @@ def test_counts_of_paragraphs_add_up(encoding: str, data: st.DataObject) -> None
     assert TokenCache(tokenizer).count_joined(text) == tokenizer.count(text)
 
 
+@pytest.mark.parametrize("text", ["One.\n\n/two", "One\n\n \ntwo", "One.\n\n\n\ntwo", "One.\n\n\u3000\n\ntwo"])
+def test_a_token_across_a_blank_line_is_counted_once(text: str) -> None:
+    cache = TokenCache(TiktokenTokenizer("o200k_base"))
+    assert cache.count_joined(text) == cache.tokenizer.count(text)
+
+
 def test_an_encoding_that_is_not_known_counts_texts_as_they_are() -> None:
     known = tiktoken.get_encoding("cl100k_base")
     joining = tiktoken.Encoding(
