@@ -74,21 +74,6 @@ def latency_indexed() -> str:
     return table(["hits", "seen before", "never seen", "never seen, from an index with counts and cuts"], rows)
 
 
-def against() -> str:
-    """Return the table of composing before and after an earlier commit."""
-    rows = [
-        [
-            row["case"],
-            f"{row['before_ms']:.1f} ms",
-            f"{row['now_ms']:.1f} ms",
-            f"{row['ratio']:.2f} [{low:.2f}, {high:.2f}]",
-        ]
-        for row in read("against")["rows"]
-        for low, high in [row["interval"]]
-    ]
-    return table(["composing 50 hits", "before", "now", "ratio"], rows)
-
-
 def latency_grid() -> str:
     """Return the table of composing a context against hits and windows; empty where it was not measured."""
     rows = read("latency").get("grid", {}).get("rows", [])
@@ -176,7 +161,6 @@ TABLES = {
     "latency": latency,
     "latency_grid": latency_grid,
     "latency_indexed": latency_indexed,
-    "against": against,
     "reliability": reliability,
     "ablations": ablations,
     "growth": growth,
