@@ -18,6 +18,7 @@ from retrivex.text.cache import TextCache
 from retrivex.text.structure import (
     begins_block,
     fence_at_start,
+    is_finished,
     structure_of,
 )
 
@@ -153,4 +154,6 @@ def _open_ends(axis: OffsetIndex, cut: Mapping[int, ChunkCuts]) -> list[int]:
     """Return the chunks that may hold the rest of a sentence which begins or ends in one that is cut, ascending."""
     goes_on = [False, *axis.goes_on.tolist(), False]
     behind = {at + 1 for at, one in cut.items() if goes_on[at + 1] and not one.done}
-    return sorted(behind | {at - 1 for at, one in cut.items() if goes_on[at] and not one.begins})
+    # a name with a capital letter may go on what the chunk before ends with
+    before = {at - 1 for at, one in cut.items() if goes_on[at] and not (one.begins and is_finished(axis.texts[at - 1]))}
+    return sorted(behind | before)

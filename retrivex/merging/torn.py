@@ -65,7 +65,9 @@ class RunEdges:
             return False
         if edges.begin is not Begin.LOWER:
             return True
-        return any(self.known[at].edges.cased for at in range(first, last + 1))
+        # where sentences begin with small letters, as in chats, one may begin here
+        cased = {self.known[at].edges.cased for at in range(first, last + 1)}
+        return True in cased or False not in cased
 
     def _ends_torn(self, last: int) -> bool:
         edges, metadata = self.known[last].edges, self.units.axis.chunks[last].metadata

@@ -128,7 +128,7 @@ class Prefixes:
     def __init__(self, text: str, leads: Sequence[Lead] | None = None) -> None:
         self.text = text
         self._leads = leads
-        self._read: dict[tuple[int, str], tuple[int, bool]] = {}
+        self._read: dict[tuple[int, str], tuple[int, int | None]] = {}
 
     def at(self, chunk: int, at: int, prefix: str | None) -> str | None:
         """Return what is shown in front of a passage: what its chunk brings, or what stands before it in the text.
@@ -150,16 +150,16 @@ class Prefixes:
         """Whether the table or fence that a chunk begins in, given by its mark, reaches to a place in it."""
         if mark not in ("```", "~~~") and not mark.startswith("|"):
             return True
-        # each line that begins before `read` is known
-        read, is_over = self._read.get((chunk, mark), (chunk, False))
-        while read < at and not is_over:
+        # each line that begins before `read` is known; the first that is not of the table or fence begins at `over`
+        read, over = self._read.get((chunk, mark), (chunk, None))
+        while read < at and over is None:
             line = chunk if read == chunk else self.text.find("\n", read - 1, at - 1) + 1
             if line < read:
                 read = at
             else:
-                read, is_over = line + 1, self._is_over(line, mark)
-        self._read[chunk, mark] = read, is_over
-        return not is_over
+                read, over = line + 1, line if self._is_over(line, mark) else None
+        self._read[chunk, mark] = read, over
+        return over is None or at <= over
 
     def _is_over(self, line: int, mark: str) -> bool:
         found = _MARK.match(self.text, line)

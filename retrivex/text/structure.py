@@ -258,6 +258,15 @@ def _end(text: str, structure: Structure, punctuated: bool) -> End:
     return End.LINE if breaks and not _is_wrapped_end(solid, last) else End.OPEN
 
 
+def is_finished(text: str) -> bool:
+    """Whether a sentence or block ends with a text, as far as its last characters say."""
+    solid = text.rstrip()
+    if not solid or text.count("\n", len(solid)) > 1:
+        return True
+    tail = solid[-_TAIL:]
+    return bool(_FINISHED.search(solid[-_BESIDE:])) and not _NEVER_LAST.search(tail) and not _ABBREVIATED.search(tail)
+
+
 def _is_wrapped_end(solid: str, last: Part) -> bool:
     """Whether the last line of a text is one of a paragraph that is wrapped at a width, not its last."""
     lines = solid.rsplit("\n\n", 1)[-1].splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from support.known_documents import KnownDocument, Splitter, fixed_chunks, make_
 from support.properties import try_examples
 from support.strategies import bare, compose, count_words, hits_of, tile
 
-from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex import Chunk, Composition, RetrievalConfig, SeedHit, Span, SpanComposer
 from retrivex.chunking.registry import get_chunker
 from retrivex.evaluation.run.sentence_edges import SentenceEdges
 from retrivex.model.chunk import ChunkKey
@@ -73,6 +74,7 @@ def test_the_projects_own_pages_are_shown_in_whole_passages(tmp_path: Path) -> N
 
 STRUCTURED = [("markdown", 60), ("markdown", 120), ("markdown", 200), ("adaptive", 60), ("adaptive", 200)]
 BLIND = [("token", 120), ("token", 200), ("fixed", 900)]
+WINDOW = 8  # chunks around hits that are candidates, where chunks know nothing of the structure
 
 
 def splitter(kind: str, size: int) -> Splitter:
@@ -88,15 +90,40 @@ def known_store(seed: int, kind: str, size: int) -> tuple[KnownDocument, dict[Ch
     return known, {chunk.key: chunk for chunk in chunks}
 
 
-def ask(store: dict[ChunkKey, Chunk], seed: int, budget: int) -> Composition:
+def ask(store: dict[ChunkKey, Chunk], seed: int, budget: int, window: int | None) -> tuple[Composition, list[Chunk]]:
+    """Return what is composed of some chunks, and these, with the neighbours of each of them as candidates."""
     rng = random.Random(seed)
     chosen = rng.sample(list(store.values()), min(5, len(store)))
     words = chosen[0].text.split()
     query = " ".join(rng.choice(words) for _ in range(5))
     hits = [SeedHit(chunk, 1 - place / 9) for place, chunk in enumerate(chosen)]
-    return SpanComposer(tokenizer=ESTIMATE).compose(hits, store, query=query, token_budget=budget)
+    config = RetrievalConfig() if window is None else RetrievalConfig(window=window)
+    composer = SpanComposer(config, tokenizer=ESTIMATE)
+    return composer.compose(hits, store, query=query, token_budget=budget), chosen
 
 
+def excused(span: Span, store: dict[ChunkKey, Chunk], hits: Sequence[Chunk]) -> set[str]:
+    """Return the problems that a passage may have.
+
+    A hit that does not fit together with the rest of its sentences is shown as it was found. That a passage goes on a
+    sentence is known to nobody where it begins with a capital letter and the chunk before it is no candidate, nor
+    that a sentence goes on behind its last line.
+    """
+    first, last = store[span.doc_id, span.chunk_ids[0]].metadata, store[span.doc_id, span.chunk_ids[-1]].metadata
+    at = {"begins": span.char_start == first.char_start, "ends": span.char_end + 2 >= last.char_end}
+    found = {edge for edge in at if at[edge] and any(span.text in hit.text for hit in hits)}
+    known = {hit.metadata.chunk_id + by for hit in hits for by in range(-WINDOW, WINDOW + 1)}
+    capital = re.search("[A-Za-z]", span.text)
+    if at["begins"] and first.chunk_id - 1 not in known and capital and capital[0].isupper():
+        found.add("begins")
+    if at["ends"] and last.chunk_id + 1 not in known:
+        found.add("ends")
+    return found
+
+
+@example(document=3, chunker=("token", 120), seed=291, budget=1200)  # the first chunk that is known goes on a sentence
+@example(document=5, chunker=("token", 120), seed=40, budget=700)  # in front of one that is read stands "of Dr."
+@example(document=5, chunker=("markdown", 60), seed=30, budget=700)  # the first row of several passages of one chunk
 @example(document=5, chunker=("token", 120), seed=0, budget=1200)  # the last chunk that is known ends in "of Dr."
 @try_examples(100)
 @given(
@@ -106,7 +133,7 @@ def test_known_documents_are_shown_in_whole_passages(
     document: int, chunker: tuple[str, int], seed: int, budget: int
 ) -> None:
     known, store = known_store(document, *chunker)
-    made = ask(store, seed, budget)
+    made, hits = ask(store, seed, budget, None if chunker in STRUCTURED else WINDOW)
     assert ESTIMATE.count(made.text) == made.tokens <= budget
     for span in made.spans:
         assert known.text[span.char_start : span.char_end] == span.text
@@ -114,11 +141,14 @@ def test_known_documents_are_shown_in_whole_passages(
         at = made.text.index((span.prefix or "") + span.text)
         assert at >= 0
         found = problems_of(span, known)
+        allowed = excused(span, store, hits)
         if chunker in STRUCTURED:
-            assert found == [], span.text
-        else:
-            # where a table or fence begins is known to none of the candidates
-            assert not [problem for problem in found if "sentence" in problem], span.text
+            lone = allowed and any(span.text in hit.text for hit in hits)
+            assert [one for one in found if not (lone and one.split()[0] in {*allowed, "few"})] == [], span.text
+        elif not any("```" in store[span.doc_id, chunk_id].text for chunk_id in span.chunk_ids):
+            # where a table begins is known to none of the candidates, nor whether a mark opens a fence or closes one
+            parted = {problem.split()[0] for problem in found if "sentence" in problem}
+            assert parted <= allowed, span.text
 
 
 # ---- one by one

@@ -41,6 +41,8 @@ def test_the_prefix_of_a_chunk_holds_as_far_as_its_table_or_fence() -> None:
     rows = "| c | d |\n\nBees sleep."
     assert Prefixes(rows).at(0, 0, TABLE) == TABLE
     assert Prefixes(rows).at(0, rows.index("Bees"), TABLE) is None
+    asked = Prefixes(rows)  # passages are asked for in any order
+    assert [asked.at(0, at, TABLE) for at in (rows.index("Bees"), 0)] == [None, TABLE]
     code = f"x = 1\n```\n\n{TABLE}| c | d |"
     assert Prefixes(code).at(0, 0, "```python\n") == "```python\n"
     assert Prefixes(code).at(0, code.index("| c"), "```python\n") == TABLE
