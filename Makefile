@@ -95,7 +95,7 @@ WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: demo test check lint types pages house test-integration integration-beside integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+.PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of all tests, one after another: CI makes them while the unit tests run.
 environments: $(foreach kind,core $(KINDS),$(call ready,$(kind)))
@@ -371,14 +371,24 @@ evaluate: $(call ready,evidence)
 evaluate-smoke: $(call ready,core)
 	$(foreach run,$(RUNS),$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.suites.$(run) --smoke &&) true
 
+# Whether what the default composes is what the committed results were measured with: under two minutes.
+fingerprint: $(call ready,core)
+	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.behaviour
+
+# Everything of another behaviour than today's, measured again part by part; goes on where it was stopped.
+bench-all: $(call ready,core) $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks
+
 # EVALUATION_REPORT.md, the pages beside the results and all figures, from the committed results alone; the report
 # also as a web page under build/.
 report: $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks.behaviour
 	$(EVIDENCE) -m benchmarks.report.picture
 	$(EVIDENCE) -m benchmarks.report.report --html
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate
+	$(EVIDENCE) -m benchmarks.scorer.reliability
 
 ablations: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.scorer.ablations

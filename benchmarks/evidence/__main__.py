@@ -20,20 +20,24 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS
+from benchmarks.evidence.index import DOCUMENT_SETS, MOST_QUESTIONS, SETS, SIZE, SMALL_SETS, sets_of
 from benchmarks.evidence.peers import peer_systems
 from benchmarks.evidence.peers import versions as peer_versions
 from benchmarks.evidence.peers_compressors import compressor_systems
 from benchmarks.evidence.peers_compressors import versions as compressor_versions
-from benchmarks.evidence.peers_haystack import SLOW, haystack_systems
+from benchmarks.evidence.peers_graph import graph_systems
+from benchmarks.evidence.peers_graph import versions as graph_versions
+from benchmarks.evidence.peers_haystack import MARGIN_RANKERS, SLOW, haystack_systems
 from benchmarks.evidence.peers_haystack import versions as haystack_versions
 from benchmarks.evidence.retrivexlib import retrivexlib_systems
 from benchmarks.evidence.run import Cell, Plan, run
+from benchmarks.evidence.sentence_vectors import SentenceSystem
 from benchmarks.evidence.summary import (
     DIFFERENCE,
     FIGURES,
     LOSSES,
     OURS,
+    REFERENCE,
     losses,
     measured_with,
     over_sets,
@@ -42,44 +46,51 @@ from benchmarks.evidence.summary import (
     summary,
     write,
 )
-from benchmarks.evidence.systems import DEFAULT, FULL, LEAN, own_systems
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, own_systems
 from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.work import Block
 
 RESULTS = Path(__file__).parents[1] / "results"
 SUBSET = ("chunking_evaluation", "squad", "contextual_embeddings")
 SUBSET_QUESTIONS = 60
-SLOW_ON = ("chunking_evaluation",)
 
-MAIN = tuple(Cell(view, 200, "dense", hits, 1000) for view in ("all", "alone") for hits in (50, 20))
-NAMED = Cell("named", 200, "dense", 50, 1000)
-GRID_SIZES = (200, 100, 50, 400)
-# around the main cells: every number of hits and budget with dense hits, and the other kinds of hits at two budgets
+BUDGETS = (2000, 1000, 500, 4000, 8000)
+"""The default budget first."""
+
+MAIN = (
+    *(Cell("all", SIZE, "dense", 50, budget) for budget in BUDGETS),
+    *(Cell(view, SIZE, "dense", hits, budget) for view, hits in (("all", 20), ("alone", 50)) for budget in BUDGETS[:2]),
+)
+MARGIN_CELLS = MAIN[:2]
+"""Where the rankers by maximum margin relevance are asked."""
+
+GRID_SIZES = (SIZE, 100, 50, 400)
+# around the main cells: every size and number of hits with dense hits, and the other kinds of hits at one size
 GRID = tuple(
     Cell("all", size, retrieval, hits, budget)
     for size in GRID_SIZES
     for retrieval in ("dense", "bm25", "fused")
     for hits in (6, 20, 50)
-    for budget in (500, 1000, 2000, 4000)
-    if retrieval == "dense" or (size == GRID_SIZES[0] and budget in (1000, 2000))
+    for budget in sorted(BUDGETS)
+    if retrieval == "dense" or size == GRID_SIZES[0]
 )
 GRID_QUESTIONS = 40  # of a set: the grid shows where signs change, the main cells how sure they are
 GRID_SYSTEMS = (
-    "kNN",
+    KNN.name,
     "kNN±1",
+    "RSE without minimum",
+    "PrevNext",
     "sentence window",
-    "reference k",
-    "RetriVex weighted",
-    "RetriVex calibrated",
+    "whole document if small",
+    REFERENCE,
+    DEFAULT,
     FULL,
 )
-NAMED_SYSTEMS = ("kNN", FULL, DEFAULT, LEAN)
-"""Asked again with the names of documents, where those have titles."""
 
 
 def all_systems(set_name: str) -> dict[str, RangeSystem]:
     """Return every system by name, as it is asked of a set."""
-    peers = [*peer_systems(), *compressor_systems(), *haystack_systems(), *retrivexlib_systems()]
+    peers = [*peer_systems(), *compressor_systems(), *graph_systems(), *haystack_systems(), *retrivexlib_systems()]
     systems = [*own_systems(set_name), *peers]
     return {system.name: system for system in systems}
 
@@ -88,19 +99,29 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
     """Yield the blocks of some cells, of all systems or those named; slow ones where they are asked at all."""
     for cell in cells:
         for set_name, systems in plan.systems.items():
+            if set_name not in sets_of(cell.size, cell.encoder, cell.chunks):
+                continue
             for system in systems if names is None else names:
-                if cell.view == "named" and (set_name not in ASKED_BY_NAME or system not in NAMED_SYSTEMS):
-                    continue
-                if system not in SLOW or (set_name in SLOW_ON and cell.view == "all"):
+                if is_asked(systems[system], set_name, cell):
                     yield cell, plan.block(cell, set_name, system)
+
+
+def is_asked(system: RangeSystem, set_name: str, cell: Cell) -> bool:
+    """Return whether a system is asked of a set in a cell: some take longer than all others together."""
+    if system.name in SLOW:
+        return set_name == "chunking_evaluation" and cell.view == "all"
+    if isinstance(system, SentenceSystem) or system.name == "sentence window":
+        return set_name in SMALL_SETS and set_name in DOCUMENT_SETS
+    return system.name not in MARGIN_RANKERS or cell in MARGIN_CELLS
 
 
 def setting(sets: Sequence[str], most: int) -> dict[str, Any]:
     """Return what the figures depend on."""
-    peers = {**peer_versions(), **compressor_versions(), **haystack_versions(), "retrivexlib": "0.1.0"}
+    others = (peer_versions, compressor_versions, graph_versions, haystack_versions)
+    peers = {name: number for versions in others for name, number in versions().items()}
     return {
         "model": MODEL,
-        **measured_with(sets, most, peers),
+        **measured_with(sets, most, {**peers, "retrivexlib": "0.1.0"}),
         "columns": {"means": FIGURES, "differences": DIFFERENCE},
     }
 
@@ -166,11 +187,10 @@ def main() -> int:
     most = MOST_QUESTIONS if asked.full else SUBSET_QUESTIONS
     systems = {name: all_systems(name) for name in sets}
     plan = Plan(systems, most)
-    views = (*MAIN, NAMED)
-    run(plan, jobs(plan, views), processes=asked.processes)
+    run(plan, jobs(plan, MAIN), processes=asked.processes)
 
     console = Console(width=240)
-    cells = [summary(cell, rows) for cell in views if (rows := rows_of(plan, cell))]
+    cells = [summary(cell, rows_of(plan, cell)) for cell in MAIN]
     for found in cells:
         show(found, console)
     out = asked.out or (RESULTS if asked.full else None)
@@ -181,7 +201,7 @@ def main() -> int:
         plan = Plan(systems, GRID_QUESTIONS)
         grid = [cell for cell in GRID if cell.size in asked.sizes]
         run(plan, jobs(plan, grid, GRID_SYSTEMS), processes=asked.processes)
-        lines = [packed(summary(cell, rows_of(plan, cell, GRID_SYSTEMS), resamples=2_000)) for cell in grid]
+        lines = [packed(summary(cell, rows_of(plan, cell, GRID_SYSTEMS))) for cell in grid]
         write(out / "evidence_grid.json", setting(sets, GRID_QUESTIONS), lines)
     return 0
 

@@ -36,8 +36,11 @@ DOCUMENT_SETS = (*READERS, "hotpotqa")
 """Sets with documents of their own."""
 
 SETS = (*DOCUMENT_SETS, double.NAME)
+SIZE = 200
+"""Tokens of a chunk, where nothing else is said."""
+
 SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double.NAME)
-"""Those that are also asked with the second encoder and with other chunks: encoding the others takes half an hour."""
+"""Those that are also asked with another encoder, other chunks, and parts of chunks: encoding the others takes hours."""
 
 MOST_QUESTIONS = 250
 PIECE = 50  # tokens of the pieces by which sentences are ranked
@@ -207,9 +210,9 @@ def documents_of(asked: Asked) -> str:
     return str(asked.question.factors["set"]) if asked.set_name == double.NAME else asked.set_name
 
 
-def sets_of(encoder: EncoderName, chunks: ChunkKind) -> Sequence[str]:
-    """Return the sets whose documents are in the index of an encoder and a kind of chunks."""
-    return SETS if (encoder, chunks) == ("MiniLM", "sentences") else SMALL_SETS
+def sets_of(size: int, encoder: EncoderName, chunks: ChunkKind) -> Sequence[str]:
+    """Return the sets whose documents are in the index of a size of chunks, an encoder and a kind of chunks."""
+    return SETS if (size, encoder, chunks) == (SIZE, "MiniLM", "sentences") else SMALL_SETS
 
 
 class Indexes:

@@ -4,9 +4,9 @@ Each package's own class or function makes the decision; around it stands only w
 answer back to characters. Parents are runs of four chunks of a document. Methods without a token budget of their own
 are given one hit more than fits.
 
-- dsRAG, relevant segment extraction: `get_meta_document`, `get_relevance_values`, `get_best_segments` with the balanced
-  preset and the hits' scores as they are, its lengths (counted in chunks) cut to what the budget holds, which served it
-  better than its own 15 and 30 did on every set. Also without its minimum value.
+- dsRAG, relevant segment extraction: `get_meta_document`, `get_relevance_values`, `get_best_segments` with each of its
+  presets and the hits' scores as they are, its lengths (counted in chunks) cut to what the budget holds, which served
+  it better than its own 15 and 30 did on every set. The balanced preset also without its minimum value.
 - LlamaIndex `PrevNextNodePostprocessor`: one node on either side.
 - LlamaIndex `SentenceWindowNodeParser` and `MetadataReplacementPostProcessor`, three sentences on either side. Its unit
   of retrieval is the sentence: those of the hits' chunks are ranked by the cosine of the piece of 50 tokens that they
@@ -50,9 +50,9 @@ SENTENCES = 3  # on either side: the default of SentenceWindowNodeParser
 # ---- dsRAG
 
 
-def segments(minimum: float | None = None) -> Callable[[Case], Sequence[Range]]:
-    """Return relevant segment extraction; `minimum` takes the place of the preset's minimum value."""
-    preset = RSE_PARAMS_PRESETS["balanced"]
+def segments(name: str = "balanced", minimum: float | None = None) -> Callable[[Case], Sequence[Range]]:
+    """Return relevant segment extraction with a preset; `minimum` takes the place of the preset's minimum value."""
+    preset = RSE_PARAMS_PRESETS[name]
 
     def spans(case: Case) -> list[Range]:
         index = case.index
@@ -294,7 +294,9 @@ def peer_systems() -> list[RangeSystem]:
     rse, llama, chain = (f"{name} {number}" for name, number in versions().items())
     return [
         RangeSystem("RSE", segments(), rse),
-        RangeSystem("RSE without minimum", segments(0.0), rse),
+        RangeSystem("RSE precision", segments("precision"), rse),
+        RangeSystem("RSE find all", segments("find_all"), rse),
+        RangeSystem("RSE without minimum", segments(minimum=0.0), rse),
         RangeSystem("PrevNext", previous_and_next, llama, prepare=_nodes, all_hits=False),
         RangeSystem("sentence window", sentence_window, llama, prepare=_sentences_of_hits),
         RangeSystem("auto-merging", auto_merging, llama, prepare=_nodes, all_hits=False),

@@ -151,6 +151,8 @@ SLOW = ("Haystack sentence window", "Haystack auto-merging")
 """Systems that read their whole store for every call."""
 
 _MARGIN = {"strategy": "maximum_margin_relevance"}
+MARGIN_RANKERS = ("Haystack DiversityRanker MMR 0.5", "Haystack DiversityRanker MMR 0.9")
+"""Systems that take longer than all others together."""
 
 
 def haystack_systems() -> list[RangeSystem]:
@@ -164,12 +166,9 @@ def haystack_systems() -> list[RangeSystem]:
         ],
         RangeSystem("Haystack LostInTheMiddleRanker", lost_in_the_middle, own),
         RangeSystem("Haystack MetaFieldGroupingRanker", grouped, own, all_hits=False),
+        RangeSystem("Haystack DiversityRanker", diverse(), models),
         *[
-            RangeSystem(f"Haystack DiversityRanker{name}", diverse(**options), models)
-            for name, options in (
-                ("", {}),
-                (" MMR 0.5", _MARGIN),
-                (" MMR 0.9", {**_MARGIN, "lambda_threshold": 0.9}),
-            )
+            RangeSystem(name, diverse(**_MARGIN, **options), models)
+            for name, options in zip(MARGIN_RANKERS, ({}, {"lambda_threshold": 0.9}), strict=True)
         ],
     ]

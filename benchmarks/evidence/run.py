@@ -146,11 +146,12 @@ def run(plan: Plan, jobs: Iterable[tuple[Cell, Block]], *, processes: int = 2) -
     # those that share an index stand together
     todo.sort(key=lambda job: (*_index_of(job), job[0].view, job[1].set_name, job[0], job[1].composer))
     if any(block.composer == "sentence window" for _, block in todo):
-        for name in plan.systems:  # made here, so that no two workers encode the same
+        # made here, so that no two workers encode the same
+        for name in {block.set_name for _, block in todo if block.composer == "sentence window"}:
             pieces(name)
     started, done = time.monotonic(), 0
     for (size, encoder, chunks), of_index in groupby(todo, _index_of):
-        indexed = sets_of(encoder, chunks)
+        indexed = sets_of(size, encoder, chunks)
         indexes = Indexes([name for name in plan.systems if name in indexed], size, encoder, chunks)
         for view, some in groupby(of_index, lambda job: job[0].view):
             blocks = [block for _, block in some]

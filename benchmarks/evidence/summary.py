@@ -13,8 +13,9 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.run import Cell, Plan
-from benchmarks.evidence.systems import DEFAULT, FULL, LEAN
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, LEAN, REFERENCES, WEIGHTED
 from retrivex import __version__
 from retrivex.evaluation.compare.bootstrap import Difference
 from retrivex.evaluation.compare.comparison import compare
@@ -48,15 +49,9 @@ DIFFERENCE = (
     "questions",
 )
 COMPARED = ("recall", "complete")
-OURS = (
-    "RetriVex weighted",
-    "RetriVex calibrated",
-    "RetriVex calibrated, no embeddings",
-    FULL,
-    DEFAULT,
-    LEAN,
-)
-NO_PEERS = ("kNN", "DOS", "reference f", "reference k", "reference j", *OURS)
+OURS = (DEFAULT, FULL)
+NO_PEERS = (KNN.name, "DOS", *REFERENCES, DEFAULT, LEAN, FULL, WEIGHTED)
+REFERENCE = "reference k"
 LOSSES = ("retriever", "budget", "choice")
 RESAMPLES = 10_000
 SEED = 0
@@ -105,7 +100,7 @@ def rounded(measures: Mapping[str, float]) -> dict[str, float]:
 def differences(rows: Sequence[Row], means: Means, ours: str, metric: str, resamples: int) -> Iterator[dict[str, Any]]:
     """Yield how far ours lies above kNN, the set's best peer and the reference, by set and on the mean."""
     mine = [row for row in rows if row.way.composer == ours]
-    for against in ("kNN", "best peer", "reference k"):
+    for against in (KNN.name, "best peer", REFERENCE):
         others = {
             name: best_peer(systems, metric) if against == "best peer" else against for name, systems in means.items()
         }
@@ -176,6 +171,7 @@ def measured_with(sets: Sequence[str], most: int, peers: Mapping[str, str] = Map
             **peers,
         },
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        FIELD: today(),
     }
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import retrivex
+from benchmarks.code import digest
 from benchmarks.evidence.reference import prepare, reference
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import Range
@@ -17,6 +18,11 @@ from retrivex.evaluation.run.measures import ranges_of
 from retrivex.scoring.calibrated import load_coefficients
 
 DEFAULT, LEAN, FULL = "RetriVex default", "RetriVex lean", "RetriVex full"
+WEIGHTED = "RetriVex weighted"
+REFERENCES = {f"reference {kind}": kind for kind in "fkj"}
+SMALL = 4_000
+"""Tokens: several servers show a document whole that has no more."""
+
 CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
 
 # RetriVex as text with blank lines between its spans, so that it pays for no more marks than the others
@@ -53,13 +59,21 @@ def widened(reach: int) -> Callable[[Case], Sequence[Range]]:
     return spans
 
 
+def whole_if_small(case: Case) -> Iterator[Range]:
+    """Yield the document of each hit where it has at most `SMALL` tokens, and the hit where that does not fit."""
+    for hit in case.hit_ranges():
+        document = (hit[0], 0, len(case.index.documents[hit[0]]))
+        if case.index.count(document) <= SMALL:
+            yield document
+        yield hit
+
+
 class RetriVex:
     """RetriVex over the hits: one composer, as it would be kept in a program.
 
     Parameters
     ----------
-    window : L; None takes 1, and 2 where there are fewer than 20 hits; "default" leaves it, and with it `pool_factor`,
-        as `RetrievalConfig` has it
+    window : L; None leaves it, and with it `pool_factor`, as `RetrievalConfig` has it
     embeddings : whether the chunks and the question bring theirs; without, only the hits' scores are known
     store : whether there is one; without, the hits are all there is
     options : of `RetrievalConfig`
@@ -67,7 +81,7 @@ class RetriVex:
 
     def __init__(
         self,
-        window: int | Literal["default"] | None = None,
+        window: int | None = None,
         *,
         embeddings: bool = True,
         store: bool = True,
@@ -84,8 +98,7 @@ class RetriVex:
 
     def __call__(self, case: Case) -> list[Range]:
         """Return the spans of the composition, best first."""
-        fixed = self.window if self.window is not None else 1 if len(case.hits) >= 20 else 2
-        width = {} if fixed == "default" else {"window": fixed}
+        width = {} if self.window is None else {"window": self.window}
         store = case.index.vector_store if self.embeddings else case.index.store
         composition = self._composer.compose(
             [SeedHit(store[hit.key], hit.similarity_score) for hit in case.hits],
@@ -122,15 +135,17 @@ APART = ("chunking", "cli", "encoders", "evaluation", "loading", "prompts", "reo
 """Folders of the package that have no part in making a context of hits."""
 
 
+def making_context() -> list[Path]:
+    """Return the files of the package that make a context of hits."""
+    package = Path(retrivex.__file__).parent
+    found = [*package.rglob("*.py"), *package.rglob("*.json")]
+    return [path for path in found if path.relative_to(package).parts[0] not in APART]
+
+
 @cache
 def code() -> str:
     """Return a digest of the code that makes a context, so that results of other code are not taken for this one's."""
-    package = Path(retrivex.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
-        if path.relative_to(package).parts[0] not in APART:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest(making_context())
 
 
 def code_and_model(set_name: str) -> str:
@@ -139,17 +154,10 @@ def code_and_model(set_name: str) -> str:
 
 
 def retrivex_systems(set_name: str) -> list[RangeSystem]:
-    """Return RetriVex with each of its scorers; the calibrated one as fitted without the set that is asked.
-
-    All but the default and lean effort fill the budget, as the others do.
-    """
-    fitted: dict[str, Any] = {"scoring": "calibrated", "effort": "full", "coefficients": coefficients(set_name)}
-    version = code_and_model(set_name)
+    """Return RetriVex at its levels of effort, as fitted without the set that is asked, and with the other scorer."""
     return [
-        RangeSystem("RetriVex weighted", RetriVex(scoring="weighted"), code(), _warm),
-        RangeSystem("RetriVex calibrated", RetriVex(**fitted), version, _warm),
-        RangeSystem("RetriVex calibrated, no embeddings", RetriVex(embeddings=False, **fitted), version, _warm_bare),
         *levels_of_effort(set_name),
+        RangeSystem(WEIGHTED, RetriVex(scoring="weighted"), code(), _warm),
     ]
 
 
@@ -173,7 +181,7 @@ def levels_of_effort(set_name: str, given: str = "") -> list[RangeSystem]:
     model, version, lacks = coefficients(set_name), code_and_model(set_name), GIVEN[given]
     warm = _warm if lacks.get("embeddings", True) else _warm_bare
     return [
-        RangeSystem(f"{name}{given}", RetriVex("default", effort=effort, coefficients=model, **lacks), version, warm)
+        RangeSystem(f"{name}{given}", RetriVex(effort=effort, coefficients=model, **lacks), version, warm)
         for name, effort in LEVELS.items()
     ]
 
@@ -196,6 +204,7 @@ def own_systems(set_name: str) -> list[RangeSystem]:
         RangeSystem("DOS", in_document_order, "1"),
         RangeSystem("kNN±1", widened(1), "1"),
         RangeSystem("kNN±2", widened(2), "1"),
-        *[RangeSystem(f"reference {kind}", reference(kind), "1", prepare) for kind in "fkj"],
+        RangeSystem("whole document if small", lambda case: [*whole_if_small(case)], "1"),
+        *[RangeSystem(name, reference(kind), "1", prepare) for name, kind in REFERENCES.items()],
         *retrivex_systems(set_name),
     ]

@@ -8,12 +8,13 @@ from typing import Any
 
 from benchmarks.evidence.effort_summary import BASE, LEAN, SYSTEMS, below, difference, of, points
 from benchmarks.evidence.systems import DEFAULT, FULL
+from benchmarks.evidence.systems import KNN as NEAREST
 from benchmarks.report.evidence_tables import cells, mean_and_worst, pair, table
 
-KNN = "kNN"
-SHOWN = {KNN: "kNN", DEFAULT: "**RetriVex**, as it comes", LEAN: "lean effort", FULL: "full effort"}
+KNN = NEAREST.name
+SHOWN = {KNN: "kNN", DEFAULT: "**RetriVex**", LEAN: "lean effort", FULL: "full effort"}
 NAMED = "documents named"
-README_BUDGETS = (1000, 2000)
+README_BUDGETS = (2000, 1000)
 SITUATION_BUDGET = 2000
 
 
@@ -61,7 +62,7 @@ def budgets(variation: str = BASE) -> str:
         for cell in curve(variation)
     ]
     header = ["evidence / complete, % in tokens", *SHOWN.values()]
-    return table([*header, "as it comes − kNN", "as it comes − full", "full − kNN"], rows)
+    return table([*header, "RetriVex − kNN", "RetriVex − full", "full − kNN"], rows)
 
 
 def levels() -> str:
@@ -84,7 +85,7 @@ def by_set(variation: str = BASE) -> str:
             figures = cell["means"][name]
             row.append(" · ".join(pair(figures[system]) for system in (KNN, DEFAULT, FULL)))
         rows.append(row)
-    return table(["kNN · as it comes · full effort", *[f"{cell['budget']:,} tokens" for cell in found]], rows)
+    return table(["kNN · RetriVex · full effort", *[f"{cell['budget']:,} tokens" for cell in found]], rows)
 
 
 def lost() -> str:
@@ -118,8 +119,8 @@ def situations() -> str:
         for variation in variations()
         for cell in curve(variation)
     ]
-    header = ["", "budget", "kNN", SHOWN[DEFAULT], SHOWN[FULL], "as it comes − kNN", "as it comes − full"]
-    return table([*header, "complete: as it comes − kNN", "below kNN"], rows)
+    header = ["", "budget", "kNN", SHOWN[DEFAULT], SHOWN[FULL], "RetriVex − kNN", "RetriVex − full"]
+    return table([*header, "complete: RetriVex − kNN", "below kNN"], rows)
 
 
 def short() -> str:

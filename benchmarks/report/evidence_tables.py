@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from benchmarks.evidence.systems import FULL
+from benchmarks.evidence.effort_summary import holm
+from benchmarks.evidence.summary import REFERENCE, RESAMPLES
+from benchmarks.evidence.systems import DEFAULT, KNN
+from benchmarks.report.committed import result
 
-RESULTS = Path(__file__).parents[1] / "results"
-CALIBRATED = "RetriVex calibrated"
-AGAINST = ("kNN", "best peer", "reference k")
+BEST_PEER = "best peer"
+AGAINST = (KNN.name, BEST_PEER, REFERENCE)
+MEAN = "mean of sets"
+BUDGETS = (2000, 1000)
+"""Of the tables that are shown for some budgets: the default one, and half of it."""
+
 Found = Mapping[str, Any]
 
 
 def cells(name: str) -> list[dict[str, Any]]:
     """Read the cells of a committed result, its lists turned into dictionaries by the names of their columns."""
-    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    found = result(name)
     columns = found["columns"]
     return [
         {
@@ -38,9 +43,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def main_cell(view: str, hits: int) -> dict[str, Any]:
-    """Return a cell of the main view."""
-    return next(cell for cell in cells("evidence") if (cell["view"], cell["hits"]) == (view, hits))
+def main_cell(view: str, hits: int, budget: int) -> dict[str, Any]:
+    """Return a main cell."""
+    return next(cell for cell in cells("evidence") if (cell["view"], cell["hits"], cell["budget"]) == (view, hits, budget))
+
+
+def curve() -> list[dict[str, Any]]:
+    """Return the main cells of all budgets, ascending."""
+    found = [cell for cell in cells("evidence") if (cell["view"], cell["hits"]) == ("all", 50)]
+    return sorted(found, key=lambda cell: int(cell["budget"]))
 
 
 def systems_of(cell: Found) -> list[str]:
@@ -57,12 +68,12 @@ def pair(figures: Mapping[str, float] | None) -> str:
 
 def figures_of(cell: Found, system: str) -> dict[str, dict[str, float] | None]:
     """Return a system's means for each set; `best peer` is the set's best in share of evidence."""
-    if system != "best peer":
+    if system != BEST_PEER:
         return {name: systems.get(system) for name, systems in cell["means"].items()}
     best = {
         line["set"]: line["other"]
         for line in cell["differences"]
-        if (line["against"], line["metric"], line["system"]) == ("best peer", "recall", CALIBRATED)
+        if (line["against"], line["metric"], line["system"]) == (BEST_PEER, "recall", DEFAULT)
     }
     return {name: systems.get(best.get(name, "")) for name, systems in cell["means"].items()}
 
@@ -73,9 +84,9 @@ def mean_and_worst(figures: Sequence[Mapping[str, float]]) -> tuple[dict[str, fl
     return mean, {metric: min(found[metric] for found in figures) for metric in figures[0]}
 
 
-def whole(view: str, hits: int) -> str:
-    """Return the table of all systems and sets in a cell of the main view."""
-    cell = main_cell(view, hits)
+def whole(view: str, hits: int, budget: int) -> str:
+    """Return the table of all systems and sets in a main cell."""
+    cell = main_cell(view, hits, budget)
     rows = []
     for system in systems_of(cell):
         figures = figures_of(cell, system)
@@ -101,9 +112,20 @@ def interval(line: Found) -> str:
     return f"{100 * line['mean']:+.1f} [{100 * line['low']:+.1f}, {100 * line['high']:+.1f}]"
 
 
-def differences(view: str, hits: int, system: str = CALIBRATED) -> str:
-    """Return the table of what the calibrated scorer gains or loses, with 95 % intervals."""
-    lines = [line for line in main_cell(view, hits)["differences"] if line["system"] == system]
+def by_budget() -> str:
+    """Return the table of all systems that ran on all sets, at each budget, mean of the sets."""
+    found = curve()
+    rows = []
+    for system in systems_of(found[0]):
+        figures = [[one for one in figures_of(cell, system).values() if one] for cell in found]
+        if all(len(one) == len(cell["means"]) for one, cell in zip(figures, found, strict=True)):
+            rows.append([system, *[pair(mean_and_worst(one)[0]) for one in figures]])
+    return table(["evidence / complete, %", *[f"{cell['budget']:,} tokens" for cell in found]], rows)
+
+
+def differences(view: str, hits: int, budget: int) -> str:
+    """Return the table of what the default gains or loses, with 95 % intervals."""
+    lines = [line for line in main_cell(view, hits, budget)["differences"] if line["system"] == DEFAULT]
     rows = []
     for name in dict.fromkeys(line["set"] for line in lines):
         here = {(line["against"], line["metric"]): line for line in lines if line["set"] == name}
@@ -117,14 +139,27 @@ def _with_name(line: Found) -> str:
     return interval(line) + (f" ({line['other']})" if line["other"] != line["against"] else "")
 
 
-def grid(against: str, system: str = CALIBRATED) -> str:
-    """Return the table of the whole grid: a system's gain, mean of the sets; (…) where it is not sure."""
+def sure(lines: Sequence[Found]) -> list[bool]:
+    """Return which of several differences are significant together, by Holm's correction over all of them."""
+    return holm([chance(line) for line in lines])
+
+
+def chance(line: Found) -> float:
+    """Return how probable a difference is by chance: twice the share of the resampled means beyond 0."""
+    if line["low"] <= 0 <= line["high"]:
+        return 1.0
+    tail = RESAMPLES * min(line["share_above"], 1 - line["share_above"])
+    return min(1.0, 2 * (tail + 1) / (RESAMPLES + 1))
+
+
+def grid(against: str) -> str:
+    """Return the table of the whole grid: the default's gain, mean of the sets; (…) where it is not sure."""
     found = cells("evidence_grid")
     budgets = sorted({cell["budget"] for cell in found})
     rows: dict[tuple[int, str, int], dict[int, str]] = {}
     for cell in found:
         row = rows.setdefault((cell["size"], cell["retrieval"], cell["hits"]), {})
-        row[cell["budget"]] = _gain(cell, against, system)
+        row[cell["budget"]] = _gain(cell, against)
     return table(
         [f"evidence / complete against {against}, points", *[f"{budget:,} tokens" for budget in budgets]],
         [
@@ -134,52 +169,54 @@ def grid(against: str, system: str = CALIBRATED) -> str:
     )
 
 
-def _gain(cell: Found, against: str, system: str) -> str:
+def _gain(cell: Found, against: str) -> str:
     lines = {
         line["metric"]: line
         for line in cell["differences"]
-        if (line["system"], line["against"], line["set"]) == (system, against, "mean of sets")
+        if (line["system"], line["against"], line["set"]) == (DEFAULT, against, MEAN)
     }
     if not lines:
         return "–"
     written = [f"{100 * line['mean']:+.1f}" for line in (lines["recall"], lines["complete"])]
-    sure = [line["low"] > 0 or line["high"] < 0 for line in (lines["recall"], lines["complete"])]
-    return " / ".join(text if known else f"({text})" for text, known in zip(written, sure, strict=True))
+    known = [line["low"] > 0 or line["high"] < 0 for line in (lines["recall"], lines["complete"])]
+    return " / ".join(text if one else f"({text})" for text, one in zip(written, known, strict=True))
 
 
-def losses(system: str = CALIBRATED) -> str:
-    """Return every set and cell in which the calibrated scorer is surely below kNN or the reference."""
+def losses() -> list[tuple[Found, Found]]:
+    """Return each cell and line in which the default is significantly below another, by Holm's correction over all."""
+    found = [
+        (cell, line)
+        for cell in [*cells("evidence"), *cells("evidence_grid")]
+        for line in cell["differences"]
+        if line["system"] == DEFAULT and line["set"] != MEAN
+    ]
+    return [one for one, known in zip(found, sure([line for _, line in found]), strict=True) if known and one[1]["mean"] < 0]
+
+
+def lost() -> str:
+    """Return the table of `losses`."""
     rows = [
         [
             f"{cell['size']}-token chunks, {cell['hits']} {cell['retrieval']} hits, {cell['budget']:,} tokens",
             line["set"].replace("_", " "),
             line["metric"],
-            f"{interval(line)} against {line['against']}",
+            f"{interval(line)} against {line['other']}",
         ]
-        for cell in [*cells("evidence"), *cells("evidence_grid")]
-        for line in cell["differences"]
-        if line["system"] == system and line["high"] < 0 and line["against"] != "best peer"
+        for cell, line in losses()
     ]
     return table(["surely lower", "set", "metric", "points"], rows) if rows else "None."
 
 
-TABLES = {
-    "evidence_all_50": lambda: whole("all", 50),
-    "evidence_all_20": lambda: whole("all", 20),
-    "evidence_alone_50": lambda: whole("alone", 50),
-    "evidence_alone_20": lambda: whole("alone", 20),
-    "evidence_differences_all_50": lambda: differences("all", 50),
-    "evidence_differences_all_20": lambda: differences("all", 20),
-    "evidence_differences_alone_50": lambda: differences("alone", 50),
-    "evidence_differences_alone_20": lambda: differences("alone", 20),
-    "evidence_grid_knn": lambda: grid("kNN"),
-    "evidence_grid_peer": lambda: grid("best peer"),
-    "evidence_grid_reference": lambda: grid("reference k"),
-    "evidence_grid_default_knn": lambda: grid("kNN", FULL),
-    "evidence_grid_default_peer": lambda: grid("best peer", FULL),
-    "evidence_grid_default_reference": lambda: grid("reference k", FULL),
-    "evidence_losses": losses,
-    "evidence_default_losses": lambda: losses(FULL),
-    "evidence_default_differences_all_50": lambda: differences("all", 50, FULL),
-    "evidence_default_differences_all_20": lambda: differences("all", 20, FULL),
+TABLES: Mapping[str, Callable[[], str]] = {
+    "evidence_by_budget": by_budget,
+    **{f"evidence_all_50_{budget}": partial(whole, "all", 50, budget) for budget in BUDGETS},
+    **{
+        f"evidence_differences_{view}_{hits}_{budget}": partial(differences, view, hits, budget)
+        for view, hits in (("all", 50), ("all", 20), ("alone", 50))
+        for budget in BUDGETS
+    },
+    "evidence_grid_knn": partial(grid, KNN.name),
+    "evidence_grid_peer": partial(grid, BEST_PEER),
+    "evidence_grid_reference": partial(grid, REFERENCE),
+    "evidence_losses": lost,
 }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
-RESULTS = Path(__file__).parents[1] / "results"
 BEFORE = "ranks, k = 60"
 CUTS = ("6", "20", "50")
 
@@ -49,8 +47,7 @@ def fusion_context() -> str:
 
 
 def _read() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads((RESULTS / "fusion.json").read_text(encoding="utf-8"))
-    return made
+    return result("fusion")
 
 
 def _name(fusion: str, made: Mapping[str, Any]) -> str:

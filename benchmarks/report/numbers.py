@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from benchmarks.report.evidence_tables import FULL, RESULTS, cells, figures_of, main_cell, mean_and_worst
+from benchmarks.evidence.systems import DEFAULT
+from benchmarks.report.committed import result, rows_of
+from benchmarks.report.evidence_tables import BUDGETS, MEAN, cells, figures_of, main_cell, mean_and_worst, sure
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.report.grouping import BASELINE, family_of, interval_of, per_question, plain
-from retrivex.evaluation.run.results import Row, read_rows
+from retrivex.evaluation.run.results import Row
 
 RETRIVEX = "balanced"  # the preset that runs of the evaluation harness call the default
-MEAN = "mean of sets"
 COUNTING_TASKS = ("cwe", "fwe")
 
 Line = Mapping[str, Any]
@@ -44,26 +43,24 @@ class Interval:
         return self.low > 0 or self.high < 0
 
 
-def result(name: str) -> dict[str, Any]:
-    """Read a committed JSON result."""
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    return found
+def main(budget: int = BUDGETS[0]) -> dict[str, Any]:
+    """Return the cell of the main result at a budget: all sets in one index, 200-token chunks, 50 dense hits."""
+    return main_cell("all", 50, budget)
 
 
-def main() -> dict[str, Any]:
-    """Return the cell of the main result: all sets in one index, 200-token chunks, 50 dense hits, 1,000 tokens."""
-    return main_cell("all", 50)
+def difference(cell: Line, against: str, metric: str = "complete", name: str = MEAN) -> Interval:
+    """Return how much the default gains on another system in a cell of the evidence benchmark."""
+    return interval_of_line(difference_line(cell, against, metric, name))
 
 
-def difference(cell: Line, against: str, metric: str = "complete", name: str = MEAN, system: str = FULL) -> Interval:
-    """Return how much a system gains on another in a cell of the evidence benchmark."""
-    line = difference_line(cell, against, metric, name, system)
+def interval_of_line(line: Line) -> Interval:
+    """Return a difference with its interval."""
     return Interval(line["mean"], line["low"], line["high"], line["questions"])
 
 
-def difference_line(cell: Line, against: str, metric: str, name: str, system: str = FULL) -> Line:
-    """Return the line of a difference, which also names the other system."""
-    wanted = (system, metric, against, name)
+def difference_line(cell: Line, against: str, metric: str, name: str = MEAN) -> Line:
+    """Return the line of a difference of the default, which also names the other system."""
+    wanted = (DEFAULT, metric, against, name)
     found: Line = next(
         line for line in cell["differences"] if (line["system"], line["metric"], line["against"], line["set"]) == wanted
     )
@@ -115,20 +112,11 @@ def gains(against: str, metric: str = "complete") -> list[Interval]:
     return [difference(cell, against, metric) for cell in grid()]
 
 
-def losses(against: Sequence[str]) -> list[tuple[dict[str, Any], Line]]:
-    """Return every set and cell in which the default is significantly below one of the others."""
-    return [
-        (cell, line)
-        for cell in [main(), *grid()]
-        for line in cell["differences"]
-        if line["system"] == FULL and line["high"] < 0 and line["against"] in against
-    ]
-
-
-@cache
-def rows_of(name: str) -> tuple[Row, ...]:
-    """Read the rows of a run once."""
-    return tuple(read_rows(RESULTS / name))
+def surely(against: str, metric: str = "complete") -> tuple[int, int]:
+    """Return in how many cells of the grid the default is significantly above and below another, by Holm's correction."""
+    lines = [difference_line(cell, against, metric) for cell in grid()]
+    known = [line["mean"] > 0 for line, significant in zip(lines, sure(lines), strict=True) if significant]
+    return sum(known), len(known) - sum(known)
 
 
 def runs(name: str, keep: Callable[[Row], bool] = lambda row: True) -> list[Row]:

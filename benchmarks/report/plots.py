@@ -12,23 +12,30 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.report import effort_tables, tables
-from benchmarks.report.evidence_tables import cells
+from benchmarks.evidence.summary import REFERENCE
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, WEIGHTED
+from benchmarks.report.committed import result
+from benchmarks.report.evidence_tables import BEST_PEER, curve, figures_of, mean_and_worst
 from benchmarks.report.report_figures import COLOURS
 from retrivex.evaluation.report.figures import png
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
-FIXED = {"size": 200, "retrieval": "dense", "hits": 50}
 METRICS = {"recall": "share of the evidence", "complete": "questions with all of it"}
 SHADES = ("#FDCC8A", "#FC8D59", "#D55E00", "#7F2704")
 STYLES = {
-    "kNN": (COLOURS["kNN"], "--"),
+    KNN.name: (COLOURS["kNN"], "--"),
     "kNN±1": (COLOURS["kNN±1"], ":"),
     "RSE without minimum": ("#CC79A7", ":"),
     "sentence window": (COLOURS["best peer"], ":"),
-    "reference k": (COLOURS["reference"], "--"),
-    "RetriVex weighted": ("#56B4E9", "-"),
-    "RetriVex calibrated": (COLOURS["RetriVex"], "-"),
+    REFERENCE: (COLOURS["reference"], "--"),
+    WEIGHTED: ("#56B4E9", "-"),
+    DEFAULT: (COLOURS["RetriVex"], "-"),
+}
+CURVES = {
+    KNN.name: (COLOURS["kNN"], "s--", "kNN"),
+    BEST_PEER: (COLOURS["best peer"], "v-.", "best peer of each set"),
+    DEFAULT: (COLOURS["RetriVex"], "o-", "RetriVex"),
+    FULL: ("#000000", "^:", "RetriVex, full effort"),
 }
 
 
@@ -86,15 +93,12 @@ def against_hits(found: list[dict[str, Any]]) -> Figure:
 
 def more_budget(found: Sequence[Mapping[str, Any]]) -> Figure:
     """Return what more budget buys: evidence against the budget asked for, and against the tokens used."""
-    lines = {effort_tables.KNN: (COLOURS["kNN"], "s--"), effort_tables.DEFAULT: (COLOURS["RetriVex"], "o-"),
-             effort_tables.FULL: ("#000000", "^:")}  # fmt: skip
     budgets = [cell["budget"] for cell in found]
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    for system, (colour, style) in lines.items():
-        means = [effort_tables.means(cell, system) for cell in found]
+    for system, (colour, style, name) in CURVES.items():
+        means = [_mean(cell, system) for cell in found]
         evidence = [100 * mean["recall"] for mean in means]
-        name = effort_tables.SHOWN[system].replace("**", "")
         panels[0].plot(budgets, evidence, style, color=colour, markersize=5, label=name)
         panels[1].plot([mean["tokens"] for mean in means], evidence, style, color=colour, markersize=5)
     for panel, shows in zip(panels, ("tokens asked for", "tokens used, mean of sets"), strict=True):
@@ -104,8 +108,12 @@ def more_budget(found: Sequence[Mapping[str, Any]]) -> Figure:
         panel.set_xlabel(shows)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("evidence in the context, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines), fontsize=9)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(CURVES), fontsize=9)
     return figure
+
+
+def _mean(cell: Mapping[str, Any], system: str) -> Mapping[str, float]:
+    return mean_and_worst([found for found in figures_of(cell, system).values() if found])[0]
 
 
 def hits_of(row: dict[str, Any]) -> int:
@@ -115,11 +123,10 @@ def hits_of(row: dict[str, Any]) -> int:
 
 def main() -> None:
     """Draw every plot whose results are there."""
-    found = [cell for cell in cells("evidence_grid") if all(cell[key] == value for key, value in FIXED.items())]
-    found.sort(key=lambda cell: cell["budget"])
+    found = curve()
     made = {f"evidence_{metric}": against_budget(metric, found) for metric in METRICS}
-    made["budget"] = more_budget(effort_tables.curve())
-    grid = tables.read("latency").get("grid")
+    made["budget"] = more_budget(found)
+    grid = result("latency").get("grid")
     if grid:
         made["latency"] = against_hits(grid["rows"])
     FIGURES.mkdir(parents=True, exist_ok=True)

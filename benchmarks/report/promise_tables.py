@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from benchmarks.report.evidence_tables import RESULTS, table
+from benchmarks.report.committed import RESULTS
+from benchmarks.report.evidence_tables import table
 
 KINDS = {
     "compositions": ("compositions", 1_000_000),

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.report import chapters, suite_pages
-from benchmarks.report.suite_pages import FIGURES, RESULTS, RUNS, rows_of
+from benchmarks.report.committed import RESULTS, rows_of
+from benchmarks.report.suite_pages import FIGURES, RUNS
 from retrivex.evaluation.report import to_html
 from retrivex.evaluation.report.plots import write_plots
 from retrivex.evaluation.run.results import MANIFEST

@@ -1,4 +1,4 @@
-"""Draws the eight figures of the evaluation report into `docs/figures/report`.
+"""Draws the figures of the evaluation report into `docs/figures/report`.
 
 The colours are those of Okabe and Ito, which people with colour blindness can tell apart; a colour means the same
 system, or order, in every figure.
@@ -13,9 +13,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.evidence.effort_summary import BASE
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN
 from benchmarks.report import effort_tables, numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
-from benchmarks.report.evidence_tables import FULL
+from benchmarks.report.committed import result
 from benchmarks.report.numbers import Interval
 from retrivex.evaluation.report.colours import COMPOSERS
 from retrivex.evaluation.report.colours import ORDERS as COLOURS_OF_ORDERS
@@ -29,13 +31,14 @@ COLOURS = {
     "best peer": "#009E73",
     "reference": "#0072B2",
     "RetriVex": COMPOSERS["balanced"],
+    "full effort": "#000000",
 }
 ORDERS = {
     name: (COLOURS_OF_ORDERS[name], style)
     for name, style in (("edge_balanced", "o-"), ("score_desc", "s--"), ("back_first", "^:"), ("shuffle", "x-."))
 }
-SYSTEMS = {"knn": "kNN", "knn±1": "kNN±1", numbers.RETRIVEX: "RetriVex"}
-MARKERS = {"kNN": "s--", "kNN±1": "^:", "RetriVex": "o-"}
+SYSTEMS = {"knn": "kNN", "knn±1": "kNN±1", numbers.RETRIVEX: "RetriVex", "full": "full effort"}
+MARKERS = {"kNN": "s--", "kNN±1": "^:", "RetriVex": "o-", "full effort": "x:"}
 
 
 def evidence() -> Figure:
@@ -85,6 +88,30 @@ def grid() -> Figure:
     return figure
 
 
+def encoders() -> Figure:
+    """Return evidence against the budget: a panel for each encoder, with vectors and without."""
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    panels = figure.subplots(1, 2)
+    variations = (("all-MiniLM-L6-v2", BASE, "no vectors"),
+                  ("multilingual-e5-small", "second encoder", "second encoder, no vectors"))  # fmt: skip
+    for panel, (title, base, bare) in zip(panels, variations, strict=True):
+        lines = ((base, KNN.name, "kNN", "s--", COLOURS["kNN"]), (base, DEFAULT, "RetriVex", "o-", COLOURS["RetriVex"]),
+                 (bare, DEFAULT, "RetriVex, no vectors", "x:", COLOURS["RetriVex"]))  # fmt: skip
+        for variation, system, label, style, colour in lines:
+            cells = effort_tables.curve(variation)
+            budgets = [cell["budget"] for cell in cells]
+            shares = [100 * effort_tables.means(cell, system)["recall"] for cell in cells]
+            panel.plot(budgets, shares, style, color=colour, markersize=5, label=label)
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        panel.set_title(f"{title}, {len(cells[0]['means'])} sets", fontsize=10)
+        panel.set_xlabel("tokens asked for")
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("evidence in the context, %")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    return figure
+
+
 def needles() -> Figure:
     """Return needles against the length of the haystack: shared words and other words."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
@@ -95,7 +122,7 @@ def needles() -> Figure:
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("length of the haystack, tokens")
     panels[0].set_ylabel("needles in the context, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=9)
     return figure
 
 
@@ -105,7 +132,7 @@ def ruler() -> Figure:
     _by_factor(panel, numbers.ruler(), "answer_in_context", "tokens")
     panel.set_xlabel("length of the haystack, tokens")
     panel.set_ylabel("answers in the context, %")
-    figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+    figure.legend(loc="outside upper center", ncols=4, fontsize=9)
     return figure
 
 
@@ -120,7 +147,7 @@ def longbench() -> Figure:
     panel.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     panel.set_xlabel("token budget")
     panel.set_ylabel("answers in the context, %")
-    figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+    figure.legend(loc="outside upper center", ncols=4, fontsize=9)
     return figure
 
 
@@ -144,7 +171,7 @@ def orders() -> Figure:
 
 def growth() -> Figure:
     """Return time against the number of hits, with the floor where it was measured."""
-    latency = numbers.result("latency")
+    latency = result("latency")
     figure, panel = _panel(6, 3.4)
     hits = [row["k"] for row in latency["growth"]]
     panel.plot(hits, [row["ms"] for row in latency["growth"]], "o-", color=COLOURS["RetriVex"], label="compose, ±2")
@@ -167,7 +194,7 @@ def growth() -> Figure:
 
 def reliability() -> Figure:
     """Return how often evidence was there against the confidence."""
-    found = numbers.result("calibration")["reliability"]
+    found = result("calibration")["reliability"]
     figure, panel = _panel(4.6, 4)
     panel.plot([0, 1], [0, 1], ":", color="#000000", label="perfect")
     confidence = [row["confidence"] for row in found]
@@ -206,6 +233,7 @@ CONCEPTS: Mapping[str, Callable[[], Figure]] = {"named": named}
 FIGURES: Mapping[str, Callable[[], Figure]] = {
     "evidence": evidence,
     "grid": grid,
+    "encoders": encoders,
     "needles": needles,
     "ruler": ruler,
     "longbench": longbench,

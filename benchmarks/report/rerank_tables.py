@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
+from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def rerank() -> str:
     """Return evidence in the context without and with a reranker."""
-    rows: list[dict[str, Any]] = json.loads((RESULTS / "rerank.json").read_text(encoding="utf-8"))["rows"]
+    rows: list[dict[str, Any]] = result("rerank")["rows"]
     return table(
         ["set", "", "evidence, %", "reranked", "points", "complete, %", "reranked"],
         [
@@ -40,7 +38,7 @@ def rerank_embedded() -> str:
 
 
 def _bare(ours: str) -> str:
-    rows: list[dict[str, Any]] = json.loads((RESULTS / "rerank_bare.json").read_text(encoding="utf-8"))["rows"]
+    rows: list[dict[str, Any]] = result("rerank_bare")["rows"]
     others = list(rows[0]["gain of"][ours])
     systems = [*others, ours]
     return table(

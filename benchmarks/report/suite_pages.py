@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import first_version, tables
-from benchmarks.report.evidence_tables import RESULTS, table
-from benchmarks.report.numbers import rows_of
+from benchmarks.report.committed import RESULTS, manifest, rows_of
+from benchmarks.report.evidence_tables import table
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.report.grouping import grouped
 from retrivex.evaluation.report.plots import listed_plots
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest
+from retrivex.evaluation.run.results import MANIFEST, Row
 from retrivex.ordering.builtin_profiles import PROFILES
 
 ROOT = Path(__file__).parents[2]
@@ -35,31 +35,28 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "differences in points of evidence. Made by `make bench-effort`.", "effort_budgets", ("budget.png",)),
             ("What more budget buys, set by set", "Evidence / complete, %.", "effort_sets", ()),
             ("Other encoders, hits, chunks, and no store", "Each row changes one thing of the base. The last column "
-             "counts sets and budgets at which RetriVex, as it comes, shows significantly less of the evidence than "
+             "counts sets and budgets at which RetriVex shows significantly less of the evidence than "
              "kNN, by Holm's correction over those of its variation.", "effort_situations", ()),
             ("Where it shows less than kNN", "", "effort_lost", ()),
             ("Questions that name their document", "The same questions of three sets whose documents have titles, each "
              "with the title of its document, or a few words of it, in front.", "effort_named", ()),
-            ("All sets in one index, 50 hits", "Six public sets, 200-token chunks, dense hits, 1,000 tokens. From here "
-             "on, RetriVex fills the budget unless its name says otherwise.", "evidence_all_50", ()),
-            ("Differences, 50 hits, fixed windows", "Points with 95 % intervals.", "evidence_differences_all_50", ()),
-            ("Differences, 50 hits, default windows", "", "evidence_default_differences_all_50", ()),
-            ("All sets in one index, 20 hits", "", "evidence_all_20", ()),
-            ("Differences, 20 hits, fixed windows", "", "evidence_differences_all_20", ()),
-            ("Differences, 20 hits, default windows", "", "evidence_default_differences_all_20", ()),
-            ("An index for each set, 50 hits", "", "evidence_alone_50", ()),
-            ("Differences, an index for each set, 50 hits", "", "evidence_differences_alone_50", ()),
-            ("An index for each set, 20 hits", "", "evidence_alone_20", ()),
-            ("Differences, an index for each set, 20 hits", "", "evidence_differences_alone_20", ()),
-            ("The grid against kNN, default windows", "40 questions a set. Differences in brackets are not "
-             "significant.", "evidence_grid_default_knn", ("evidence_recall.png", "evidence_complete.png")),
-            ("The grid against the best peer, default windows", "", "evidence_grid_default_peer", ()),
-            ("The grid against the reference, default windows", "", "evidence_grid_default_reference", ()),
-            ("The grid against kNN, fixed windows", "", "evidence_grid_knn", ()),
-            ("The grid against the best peer, fixed windows", "", "evidence_grid_peer", ()),
-            ("The grid against the reference, fixed windows", "", "evidence_grid_reference", ()),
-            ("Significant losses, default windows", "", "evidence_default_losses", ()),
-            ("Significant losses, fixed windows", "", "evidence_losses", ()),
+            ("All systems, by budget", "All sets in one index, 200-token chunks, 50 dense hits; mean of sets, of the "
+             "systems that were asked of all.", "evidence_by_budget", ("evidence_recall.png", "evidence_complete.png")),
+            ("All systems at 2,000 tokens", "", "evidence_all_50_2000", ()),
+            ("All systems at 1,000 tokens", "", "evidence_all_50_1000", ()),
+            ("What RetriVex gains at 2,000 tokens", "Points with 95 % intervals.",
+             "evidence_differences_all_50_2000", ()),
+            ("What RetriVex gains at 1,000 tokens", "", "evidence_differences_all_50_1000", ()),
+            ("The same with 20 hits, 2,000 tokens", "", "evidence_differences_all_20_2000", ()),
+            ("The same with 20 hits, 1,000 tokens", "", "evidence_differences_all_20_1000", ()),
+            ("The same with an index for each set, 2,000 tokens", "", "evidence_differences_alone_50_2000", ()),
+            ("The same with an index for each set, 1,000 tokens", "", "evidence_differences_alone_50_1000", ()),
+            ("The grid against kNN", "40 questions a set; chunks of other sizes than 200 tokens are those of five sets. "
+             "Differences in brackets are not significant.", "evidence_grid_knn", ()),
+            ("The grid against the best peer", "", "evidence_grid_peer", ()),
+            ("The grid against the reference", "", "evidence_grid_reference", ()),
+            ("Sure losses", "Of all sets of the main cells and of the grid: significantly below by Holm's correction "
+             "over all.", "evidence_losses", ()),
         ),
     ),
     "scorer.md": (
@@ -188,7 +185,7 @@ def _joined(parts: Sequence[str], up: str = "../..") -> str:
 
 def _parts_of_run(name: str) -> Iterator[str]:
     rows = rows_of(name)
-    yield summary_of_run(read_manifest(RESULTS / name))
+    yield summary_of_run(manifest(name))
     plots = listed_plots(FIGURES, name=name)
     for title, text in sections(rows):
         if (text or title in plots) and title != "Answers":
@@ -202,17 +199,17 @@ def _parts_of_run(name: str) -> Iterator[str]:
         yield simulated(rows)
 
 
-def summary_of_run(manifest: Mapping[str, Any]) -> str:
+def summary_of_run(made_with: Mapping[str, Any]) -> str:
     """Return in a sentence what was run with what."""
-    malformed = sum(found["odd"]["count"] for found in manifest["sets"])
-    asked = sum(found["asked"] for found in manifest["sets"])
-    chunker = manifest["chunker"]
+    malformed = sum(found["odd"]["count"] for found in made_with["sets"])
+    asked = sum(found["asked"] for found in made_with["sets"])
+    chunker = made_with["chunker"]
     return (
-        f"{asked:,} questions of {len(manifest['sets'])} sets ({malformed} malformed records), chunks of "
+        f"{asked:,} questions of {len(made_with['sets'])} sets ({malformed} malformed records), chunks of "
         f"at most {chunker['tokens']} tokens ({chunker['name'].replace('_', ' ')}), "
-        f"{', '.join(map(str, manifest['hits']))} hits, "
-        f"budget {', '.join(f'{budget:,}' for budget in manifest['budgets'])} tokens of {manifest['tokenizer']}, "
-        f"encoder {Path(str(manifest['encoder'])).name if manifest['encoder'] else 'none'}."
+        f"{', '.join(map(str, made_with['hits']))} hits, "
+        f"budget {', '.join(f'{budget:,}' for budget in made_with['budgets'])} tokens of {made_with['tokenizer']}, "
+        f"encoder {Path(str(made_with['encoder'])).name if made_with['encoder'] else 'none'}."
     )
 
 

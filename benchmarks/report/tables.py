@@ -7,7 +7,6 @@ Tables stand between `<!-- name -->` and `<!-- /name -->`.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from benchmarks.report import (
     scale_tables,
     service_tables,
 )
+from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
 ROOT = Path(__file__).parents[2]
@@ -45,17 +45,11 @@ PAGES = (
 )
 
 
-def read(name: str) -> dict[str, Any]:
-    """Read a committed result."""
-    result: dict[str, Any] = json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-    return result
-
-
 def latency() -> str:
     """Return the table of composing a context against its floor."""
     columns = ("no count", "exact count", "full recount", "cold")
     rows = []
-    for row in read("latency")["rows"]:
+    for row in result("latency")["rows"]:
         window = "default windows" if row["window"] is None else f"±{row['window']}"
         name = f"{row['scorer']}: {row['k']} hits, {window}, {row['budget']:,} tokens" + (
             ", embeddings" if row["embeddings"] else ""
@@ -69,14 +63,14 @@ def latency_indexed() -> str:
     """Return the table of composing chunks never seen, from memory and from an index with stored counts."""
     rows = [
         [f"{row['k']}", *(f"{row[name]:.1f} ms" for name in ("warm", "cold", "indexed"))]
-        for row in read("latency").get("indexed", [])
+        for row in result("latency").get("indexed", [])
     ]
     return table(["hits", "seen before", "never seen", "never seen, from an index with counts and cuts"], rows)
 
 
 def latency_grid() -> str:
     """Return the table of composing a context against hits and windows; empty where it was not measured."""
-    rows = read("latency").get("grid", {}).get("rows", [])
+    rows = result("latency").get("grid", {}).get("rows", [])
     cells = {(row["scorer"], row["k"], row["window"]): row for row in rows}
     windows = list(dict.fromkeys(row["window"] for row in rows))
     lines = [
@@ -94,20 +88,20 @@ def growth() -> str:
     """Return the table of time and memory against the number of hits."""
     rows = [
         [f"{row['k']:,}", f"{row['ms']:.1f}", f"{row['us per hit']:.0f}", f"{row['peak MiB']:.1f}"]
-        for row in read("latency")["growth"]
+        for row in result("latency")["growth"]
     ]
     return table(["hits", "ms", "µs a hit", "peak MiB"], rows)
 
 
 def store() -> str:
     """Return the table of the SQLite store."""
-    result = read("store")
+    found = result("store")
 
     def said(name: str, unit: str, digits: int = 0) -> str:
-        return f"{result[name]:,.{digits}f} {unit}".strip()
+        return f"{found[name]:,.{digits}f} {unit}".strip()
 
     def against(target: str) -> str:
-        return "met" if result[target] else "missed"
+        return "met" if found[target] else "missed"
 
     head, tail = said("memory_at_5_percent_mb", "MB"), said("memory_at_end_mb", "MB")
     rows = [
@@ -121,14 +115,14 @@ def store() -> str:
         ["memory during ingest, at 5 % and at the end", f"{head}, {tail}"],
         ["file for text", f"{said('file_mb', 'MB')} for {said('text_mb', 'MB')}"],
     ]
-    return table([f"{result['chunks']:,} chunks of {result['words_per_chunk']} words", "measured"], rows)
+    return table([f"{found['chunks']:,} chunks of {found['words_per_chunk']} words", "measured"], rows)
 
 
 def token_estimate() -> str:
     """Return by how much the estimate is over the larger of cl100k_base and o200k_base."""
     rows = [
         [kind, f"{row['mean']:.2f}", f"{row['lowest']:.2f}", f"{row['below']} of {row['pieces']:,}"]
-        for kind, row in read("token_estimate")["estimate_over_truth"].items()
+        for kind, row in result("token_estimate")["estimate_over_truth"].items()
     ]
     return table(["text, pieces of 50 tokens and more", "estimate / truth", "lowest", "pieces under-counted"], rows)
 
@@ -137,7 +131,7 @@ def reliability() -> str:
     """Return how often evidence was there, against how sure the composition said it was."""
     rows = [
         [f"{row['confidence']:.2f}", f"{row['holds evidence']:.2f}", f"{row['questions']:,}"]
-        for row in read("calibration")["reliability"]
+        for row in result("calibration")["reliability"]
     ]
     return table(["confidence, mean of a tenth of the questions", "holds evidence", "questions"], rows)
 
@@ -152,7 +146,7 @@ def ablations() -> str:
     rows = [
         [row["name"], f"{row['recall']:.3f}", change(row, "recall"), f"{row['complete']:.3f}", change(row, "complete"),
          f"{row['spans']:.1f}", f"{row['ms']:.1f}"]
-        for row in read("ablations")["rows"]
+        for row in result("ablations")["rows"]
     ]  # fmt: skip
     return table(["changed", "evidence", "points", "complete", "points", "spans", "ms"], rows)
 

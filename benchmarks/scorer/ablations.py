@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.index import SETS
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.systems import RetriVex, code, code_and_model, coefficients
@@ -68,7 +69,7 @@ def variants(set_name: str) -> Iterator[tuple[Cell, RangeSystem]]:
     """Yield systems with one thing changed, and where each is asked."""
 
     def calibrated(name: str, cell: Cell = CELL, **options: Any) -> tuple[Cell, RangeSystem]:
-        made = RetriVex(scoring="calibrated", coefficients=coefficients(set_name), **options)
+        made = RetriVex(coefficients=coefficients(set_name), **options)
         return cell, RangeSystem(name, made, code_and_model(set_name))
 
     yield calibrated(BASE)
@@ -84,7 +85,7 @@ def variants(set_name: str) -> Iterator[tuple[Cell, RangeSystem]]:
     for hits in (3, 6, 50):
         yield calibrated(f"{hits} hits", cell=replace(CELL, hits=hits))
     for group in GROUPS:
-        made = RetriVex(scoring="calibrated", coefficients=without(group, set_name))
+        made = RetriVex(coefficients=without(group, set_name))
         yield CELL, RangeSystem(f"without {group}", made, f"{code_and_model(set_name)} refitted")
 
 
@@ -123,7 +124,7 @@ def main() -> int:
         }
         rows.append(row)
     show(rows)
-    content = {"version": __version__, "cell": "all, 200 tokens, dense, 20 hits, 1,000 tokens", "questions": QUESTIONS}
+    content = {FIELD: today(), "version": __version__, "cell": "all, 200 tokens, dense, 20 hits, 1,000 tokens", "questions": QUESTIONS}
     RESULTS.write_text(json.dumps({**content, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     return 0
 

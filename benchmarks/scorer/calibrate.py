@@ -25,14 +25,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.behaviour import FIELD, today
+from benchmarks.code import digest
 from benchmarks.evidence.embeddings import MODEL
-from benchmarks.evidence.index import SETS, TITLES, Asked, Indexes, ask_named, retrieve
+from benchmarks.evidence.index import SETS, TITLES, Asked, Indexes, ask_named, retrieve, sets_of
+from benchmarks.evidence.systems import making_context
 from benchmarks.suites.datasets import READERS
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
@@ -87,7 +90,7 @@ SITUATIONS = (
 
 @lru_cache(maxsize=1)
 def _indexes(size: int) -> Indexes:
-    return Indexes(FITTED, size)
+    return Indexes([name for name in FITTED if name in sets_of(size, "MiniLM", "sentences")], size)
 
 
 def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Index, Collection[str]]]:
@@ -98,13 +101,14 @@ def _asked(indexes: Indexes, situation: Situation) -> Iterator[tuple[Asked, Inde
     by_set: dict[str, list[Asked]] = {}
     for asked in indexes.questions(QUESTIONS):
         by_set.setdefault(asked.set_name, []).append(asked)
+    names = list(by_set)
     rng = random.Random(f"{situation}")
     for at, (name, questions) in enumerate(by_set.items()):
         for asked in questions:
             yield asked, indexes.all, ()
         for asked in ask_named(name, NAMED) if name in TITLES else ():
             yield asked, indexes.all, ()
-        stranger = by_set[FITTED[(at + 1 + rng.randrange(len(FITTED) - 1)) % len(FITTED)]][0]
+        stranger = by_set[names[(at + 1 + rng.randrange(len(names) - 1)) % len(names)]][0]
         if stranger.set_name == name:
             continue
         for asked in rng.sample(questions, min(FOREIGN, len(questions))):
@@ -127,14 +131,10 @@ def _thinned(sample: Sample, rng: random.Random) -> Sample:
     return replace(sample, values=sample.values[kept], evidence=sample.evidence[kept], counts=counts)
 
 
+@cache
 def _code() -> str:
-    parts = [
-        "scoring/features.py", "scoring/hit_signal.py", "scoring/bm25.py", "scoring/document_match.py",
-        "scoring/confidence.py", "merging/units.py", "expansion/windows.py", "model/run.py",
-        "expansion/seeds.py", "text/sentences.py",
-    ]  # fmt: skip
-
-    return hashlib.sha256(b"".join((ROOT / "retrivex" / part).read_bytes() for part in parts)).hexdigest()[:16]
+    """Return a digest of the code that the samples depend on; the coefficients of today have no part in them."""
+    return digest(path for path in making_context() if path.suffix == ".py")
 
 
 def gather(situation: Situation) -> list[tuple[str, Sample]]:
@@ -257,9 +257,8 @@ def main() -> None:
                 file=sys.stderr,
                 flush=True,
             )
-    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     facts: dict[str, Any] = {
-        "date": today,
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "version": __version__,
         "embeddings": MODEL,
         "situations": [asdict(situation) for situation in SITUATIONS],
@@ -278,7 +277,7 @@ def main() -> None:
     known = [(name, sample) for name, sample in samples if sample.kind in shipped.confidence]
     curve = reliability(models, known) if known else []
     areas = {kind: area_under_curve(models, samples, kind) for kind in shipped.confidence}
-    _dump(RESULTS / "calibration.json", {**facts, "questions": counts, "reliability": curve, "auc": areas})
+    _dump(RESULTS / "calibration.json", {FIELD: today(), **facts, "questions": counts, "reliability": curve, "auc": areas})
     print(f"area under the curve: {areas}")
     for row in curve:
         print(f"confidence {row['confidence']:.2f}  holds evidence {row['holds evidence']:.2f}  ({row['questions']})")

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import SETS, Asked, Indexes, ask, retrieve
 from benchmarks.evidence.systems import RetriVex, coefficients
@@ -165,9 +166,7 @@ def in_context(found: Sequence[Found], index: Index) -> dict[str, Recalls]:
     for set_name, some in groupby(found, lambda one: one.asked.set_name):
         print(f"composing {set_name}", file=sys.stderr, flush=True)
         composers = {
-            embeddings: RetriVex(
-                "default", embeddings=embeddings, scoring="calibrated", coefficients=coefficients(set_name)
-            )
+            embeddings: RetriVex(embeddings=embeddings, coefficients=coefficients(set_name))
             for embeddings in (True, False)
         }
         for one in some:
@@ -229,6 +228,7 @@ def main() -> int:
     contexts = in_context(few, index)
     lists = ("words", "dense", BEFORE, SHIPPED)
     result = {
+        FIELD: today(),
         "version": __version__,
         "setting": {
             "model": MODEL,

@@ -24,9 +24,10 @@ from sentence_transformers import MultiVectorEncoder
 from sentence_transformers.base.modules import Normalize, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import Asked, Indexes, retrieve
-from benchmarks.evidence.systems import PLAIN, coefficients
+from benchmarks.evidence.systems import DEFAULT, KNN, PLAIN, WEIGHTED, coefficients
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.evaluation.compare.bootstrap import paired_bootstrap
 from retrivex.evaluation.metrics import ContextScores, Range, score_context
@@ -39,7 +40,7 @@ from retrivex.rerank.late_interaction import LateInteractionReranker
 RESULTS = Path(__file__).parents[1] / "results"
 SETS = ("chunking_evaluation", "contextual_embeddings")
 SIZE, HITS, BUDGET = 200, 50, 1000
-SYSTEMS = ("kNN", "RetriVex weighted", "RetriVex calibrated")
+SYSTEMS = (KNN.name, WEIGHTED, DEFAULT)
 
 
 def maxsim() -> LateInteractionReranker:
@@ -77,7 +78,7 @@ def contexts(asked: Asked, index: Index, reranker: Known | None) -> Iterator[lis
     asking = None if reranker is None else Reranking(reranker, batch_size=HITS, timeout_s=None)
     for scoring in ("weighted", "calibrated"):
         own = {"coefficients": coefficients(asked.set_name)} if scoring == "calibrated" else {}
-        config = RetrievalConfig(**PLAIN, scoring=scoring, window=1, token_budget=BUDGET, **own)
+        config = RetrievalConfig(**PLAIN, scoring=scoring, token_budget=BUDGET, **own)
         made = SpanComposer(config, reranker=asking).compose(
             hits,
             index.vector_store,
@@ -127,7 +128,7 @@ def main() -> int:
     rows = measure(asked.questions)
     setting = {"model": MODEL, "chunk tokens": SIZE, "hits": HITS, "budget": BUDGET, "view": "alone"}
     versions = {name: version(name) for name in ("numpy", "sentence-transformers", "torch")}
-    text = json.dumps({"setting": setting, "versions": versions, "rows": rows}, indent=1)
+    text = json.dumps({FIELD: today(), "setting": setting, "versions": versions, "rows": rows}, indent=1)
     (RESULTS / "rerank.json").write_text(text + "\n", encoding="utf-8")
     return 0
 

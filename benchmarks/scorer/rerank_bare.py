@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.lexical import words
 from benchmarks.evidence.sentence_vectors import vectors_of
@@ -152,7 +153,7 @@ def main() -> int:
     asked = parser.parse_args()
     rows = compare([*measure(tuple(READERS), asked.questions)])
     setting = {"chunk tokens": SIZE, "texts": HITS, "depth": DEPTH, "encoder": MODEL}
-    text = json.dumps({"setting": setting, "rows": rows}, indent=1)
+    text = json.dumps({FIELD: today(), "setting": setting, "rows": rows}, indent=1)
     (RESULTS / "rerank_bare.json").write_text(text + "\n", encoding="utf-8")
     return 0
 

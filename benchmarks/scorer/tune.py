@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import retrivex
+from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import load_sets
 from retrivex import RetrievalConfig
@@ -121,6 +122,7 @@ def main() -> int:
         for name, gamma, budget in SHUFFLED
     ]
     result = {
+        FIELD: today(),
         "command": "python -m benchmarks.scorer.tune",
         "retrivex": retrivex.__version__,
         "python": platform.python_version(),

@@ -22,7 +22,7 @@ def main() -> int:
     """Run every file in every order."""
     asked = arguments(__doc__.splitlines()[0])
     sets = [f"lost_in_the_middle/{count}/{place}" for count, places in GOLD_AT.items() for place in places]
-    ways = {"hits": 50, "composers": ("knn", "balanced"), "orders": ORDERS, "budgets": BUDGET, "seeds": SEEDS}
+    ways = {"hits": 50, "composers": ("knn", "balanced", "full"), "orders": ORDERS, "budgets": BUDGET, "seeds": SEEDS}
     run("lost_in_the_middle", asked, sets=sets, retrievers=("given", "dense"), **ways)
     # UUIDs mean nothing to an encoder
     tables = [f"key_value/{keys}" for keys in KEYS]

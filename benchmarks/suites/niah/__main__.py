@@ -15,8 +15,6 @@ LENGTHS_OF_FOUR = (4096, 131072)
 LENGTHS_PARAPHRASED = (4096, 16384, 131072)
 BUDGET = 2000
 CONFIGS = {
-    # what it brings that nearest neighbours count where the scorer has lost its bearings
-    "balanced, no hedge": RetrievalConfig(hedge=0),
     # passages written as the baselines write them; numbers and marks of gaps take the room of a hit now and then
     "balanced, no marks": RetrievalConfig(numbered=False, gap_markers=False),
 }
