@@ -40,7 +40,7 @@ SIZE = 200
 """Tokens of a chunk, where nothing else is said."""
 
 SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double.NAME)
-"""Those that are also asked with another encoder, other chunks, and parts of chunks: encoding the others takes hours."""
+"""Those that are also asked with another encoder, other chunks and parts of chunks: the others take hours."""
 
 MOST_QUESTIONS = 250
 PIECE = 50  # tokens of the pieces by which sentences are ranked

@@ -40,8 +40,7 @@ def summary() -> str:
     """Return six claims about the default, two of them losses: first, where one is larger than the first gain."""
     main, half, grid = numbers.main(), numbers.main(BUDGETS[1]), numbers.grid()
     knn, fewer, peer = (
-        numbers.difference(cell, against)
-        for cell, against in ((main, KNN.name), (half, KNN.name), (main, BEST_PEER))
+        numbers.difference(cell, against) for cell, against in ((main, KNN.name), (half, KNN.name), (main, BEST_PEER))
     )
     above, below = numbers.surely(KNN.name)
     beyond, behind = numbers.surely(REFERENCE)
@@ -53,11 +52,11 @@ def summary() -> str:
         f"{_percent(numbers.mean_figure(main, DEFAULT))} against {_percent(numbers.mean_figure(main, KNN.name))} with "
         f"kNN: {knn.points()} points; at {half['budget']:,} tokens {fewer.points()}. {knn.count:,} questions of "
         f"{_sets(main)} sets, same hits. {EVIDENCE}",
-        f"**Also against the best other package.** {peer.points()} points at {main['budget']:,} tokens against the best "
-        f"peer of each set, chosen afterwards ({peer.count:,} questions). {EVIDENCE}",
-        f"**At the sizes that were tried.** Surely above kNN in {above} of {len(grid)} combinations of chunk size, hits "
-        f"and budget, surely below in {below} (Holm's correction over all): {_range(numbers.gains(KNN.name))} points, "
-        f"{numbers.questions(grid[0])} questions each. {EVIDENCE}",
+        f"**Also against the best other package.** {peer.points()} points at {main['budget']:,} tokens against the "
+        f"best peer of each set, chosen afterwards ({peer.count:,} questions). {EVIDENCE}",
+        f"**At the sizes that were tried.** Surely above kNN in {above} of {len(grid)} combinations of chunk size, "
+        f"hits and budget, surely below in {below} (Holm's correction over all): "
+        f"{_range(numbers.gains(KNN.name))} points, {numbers.questions(grid[0])} questions each. {EVIDENCE}",
         f"**In milliseconds.** One context takes {numbers.milliseconds()} ms of one core, {numbers.multiples()} times "
         f"the unavoidable work. [{HERE}/speed.md]({HERE}/speed.md)",
     ]
@@ -96,8 +95,8 @@ def setup() -> str:
             "*Evidence* is the "
             "share of its characters in the context; *complete* is the share of questions with all of it. "
             "Intervals are 95 %, by the bootstrap over questions, paired for differences. A difference is "
-            "*significant* where its interval leaves 0 out, and *sure* where it still is after Holm's correction over all "
-            "that are counted together.",
+            "*significant* where its interval leaves 0 out, and *sure* where it still is after Holm's correction over "
+            "all that are counted together.",
             table(["system", "what it is"], systems),
             "**Chosen while looking.** The scorer's coefficients are always fitted without the set that is measured; "
             "double questions are made of questions of sets that it was fitted on, so that they are not blind. A few "
@@ -132,16 +131,16 @@ def main_result() -> str:
     evidence = numbers.difference(main, KNN.name, "recall")
     return "\n\n".join(
         [
-            "Share of questions with all of their evidence in the context, in percent. All sets in one index, 200-token "
-            f"chunks, 50 dense hits, {main['budget']:,} tokens; the last column is RetriVex less kNN, in points.",
+            "Share of questions with all of their evidence in the context, in percent. All sets in one index, "
+            f"200-token chunks, 50 dense hits, {main['budget']:,} tokens; the last column: RetriVex less kNN, points.",
             table(["set (questions)", *PAIRS.values(), "RetriVex − kNN"], rows),
             table(["", *PAIRS.values(), "RetriVex − kNN"], means),
             f"By the share of the evidence, the gain on kNN is {evidence.points()} points ({evidence.count:,} "
             f"questions). A RetriVex context has {numbers.mean_figure(main, DEFAULT, 'spans'):.1f} spans on average, "
             f"one of kNN {numbers.mean_figure(main, KNN.name, 'spans'):.1f} passages.",
             _figure("evidence", "questions with all of their evidence, for each set and system"),
-            "**What more budget buys.** RetriVex stops where nothing that is left is likely to help. Evidence / complete, "
-            "% in tokens used, and points of evidence:",
+            "**What more budget buys.** RetriVex stops where nothing that is left is likely to help. Evidence / "
+            "complete, % in tokens used, and points of evidence:",
             _efforts(),
             "![evidence against the budget asked for and against the tokens used](docs/figures/budget.png)",
             f"All of it: {EVIDENCE}.",
@@ -345,7 +344,7 @@ def losses() -> str:
             + ". RetriVex only sees hits and their neighbours.\n"
             f"- **Large chunks with large budgets.** {len(large)} of the losses have 400-token chunks and 4,000 tokens "
             "or more: there is little to choose.\n"
-            f"- **Other packages.** {'Best where it is below: ' + peers if peers else 'None is surely above it on a set'}.\n"
+            f"- **Other packages.** {f'Best where it is below: {peers}' if peers else 'None is surely above it'}.\n"
             f"- **Single facts in other words.** {held_out.points()} points against kNN with dense hits, "
             f"{fused.points()} with fused hits ({held_out.count} needles): the scorer looks for the question's words.",
             f"Every loss with its interval: {EVIDENCE}.",
@@ -420,13 +419,13 @@ def limits() -> str:
             "- No model read these contexts. More evidence is not a promise of better answers.",
             "- The sets are mostly English, and the needles are invented facts in one kind of essay.",
             "- One embedding model, all-MiniLM-L6-v2, made the dense hits, and a second one where it is named.",
-            "- Many comparisons: by chance alone, about 1 in 40 intervals lies wholly below 0. What is *sure* is corrected.",
+            "- Many comparisons: by chance alone, about 1 in 40 intervals lies wholly below 0; what is *sure* is not.",
             "- The questions of the grid are 40 of each set, out of those of the main table.",
             "- Times come from two shared cores. Compare them with the floor of the same run.",
             "",
-            "`make bench-all` measures again, in parts that go on where they stopped; `make report` prints this page, the "
-            "pages beside the results and all figures, and refuses results of another behaviour than today's (`make "
-            "fingerprint`). Commands, data, versions and seeds: [benchmarks](benchmarks/README.md).",
+            "`make bench-all` measures again, in parts that go on where they stopped; `make report` prints this page, "
+            "the pages beside the results and all figures, and refuses those of another behaviour than today's "
+            "(`make fingerprint`). Commands, data, versions and seeds: [benchmarks](benchmarks/README.md).",
         ]
     )
 

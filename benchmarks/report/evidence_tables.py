@@ -45,7 +45,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def main_cell(view: str, hits: int, budget: int) -> dict[str, Any]:
     """Return a main cell."""
-    return next(cell for cell in cells("evidence") if (cell["view"], cell["hits"], cell["budget"]) == (view, hits, budget))
+    return next(
+        cell for cell in cells("evidence") if (cell["view"], cell["hits"], cell["budget"]) == (view, hits, budget)
+    )
 
 
 def curve() -> list[dict[str, Any]]:
@@ -190,7 +192,9 @@ def losses() -> list[tuple[Found, Found]]:
         for line in cell["differences"]
         if line["system"] == DEFAULT and line["set"] != MEAN
     ]
-    return [one for one, known in zip(found, sure([line for _, line in found]), strict=True) if known and one[1]["mean"] < 0]
+    return [
+        one for one, known in zip(found, sure([line for _, line in found]), strict=True) if known and one[1]["mean"] < 0
+    ]
 
 
 def lost() -> str:

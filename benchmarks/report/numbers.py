@@ -113,7 +113,7 @@ def gains(against: str, metric: str = "complete") -> list[Interval]:
 
 
 def surely(against: str, metric: str = "complete") -> tuple[int, int]:
-    """Return in how many cells of the grid the default is significantly above and below another, by Holm's correction."""
+    """Return in how many cells of the grid the default is surely above another, and below it (Holm)."""
     lines = [difference_line(cell, against, metric) for cell in grid()]
     known = [line["mean"] > 0 for line, significant in zip(lines, sure(lines), strict=True) if significant]
     return sum(known), len(known) - sum(known)

@@ -8,7 +8,6 @@ from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
 
-
 def rerank() -> str:
     """Return evidence in the context without and with a reranker."""
     rows: list[dict[str, Any]] = result("rerank")["rows"]

@@ -51,7 +51,7 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("The same with 20 hits, 1,000 tokens", "", "evidence_differences_all_20_1000", ()),
             ("The same with an index for each set, 2,000 tokens", "", "evidence_differences_alone_50_2000", ()),
             ("The same with an index for each set, 1,000 tokens", "", "evidence_differences_alone_50_1000", ()),
-            ("The grid against kNN", "40 questions a set; chunks of other sizes than 200 tokens are those of five sets. "
+            ("The grid against kNN", "40 questions a set; other chunks than those of 200 tokens are of five sets. "
              "Differences in brackets are not significant.", "evidence_grid_knn", ()),
             ("The grid against the best peer", "", "evidence_grid_peer", ()),
             ("The grid against the reference", "", "evidence_grid_reference", ()),

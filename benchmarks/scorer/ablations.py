@@ -124,7 +124,12 @@ def main() -> int:
         }
         rows.append(row)
     show(rows)
-    content = {FIELD: today(), "version": __version__, "cell": "all, 200 tokens, dense, 20 hits, 1,000 tokens", "questions": QUESTIONS}
+    content = {
+        FIELD: today(),
+        "version": __version__,
+        "cell": "all, 200 tokens, dense, 20 hits, 1,000 tokens",
+        "questions": QUESTIONS,
+    }
     RESULTS.write_text(json.dumps({**content, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -277,7 +277,9 @@ def main() -> None:
     known = [(name, sample) for name, sample in samples if sample.kind in shipped.confidence]
     curve = reliability(models, known) if known else []
     areas = {kind: area_under_curve(models, samples, kind) for kind in shipped.confidence}
-    _dump(RESULTS / "calibration.json", {FIELD: today(), **facts, "questions": counts, "reliability": curve, "auc": areas})
+    _dump(
+        RESULTS / "calibration.json", {FIELD: today(), **facts, "questions": counts, "reliability": curve, "auc": areas}
+    )
     print(f"area under the curve: {areas}")
     for row in curve:
         print(f"confidence {row['confidence']:.2f}  holds evidence {row['holds evidence']:.2f}  ({row['questions']})")

@@ -128,7 +128,9 @@ def keep(folder: Path, rows: Sequence[Row], manifest: dict[str, Any]) -> None:
     """Write rows without the text of questions, which the sets hold."""
     folder.mkdir(parents=True, exist_ok=True)
     write_rows(folder / COMPRESSED, [without_texts(row) for row in rows])
-    (folder / MANIFEST).write_text(json.dumps({FIELD: today(), **manifest}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(
+        json.dumps({FIELD: today(), **manifest}, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def without_texts(row: Row) -> Row:

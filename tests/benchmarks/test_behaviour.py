@@ -13,7 +13,7 @@ from benchmarks.behaviour import FIELD, StaleResultError
 from benchmarks.report import committed
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 
-BEES = "Bees dance to tell where flowers are. The queen lays eggs in cells of wax. Drones leave the hive in summer. " * 9
+BEES = "Bees dance to tell where flowers are. The queen lays eggs in cells of wax. Drones leave in summer. " * 9
 
 
 def use_documents(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -47,7 +47,7 @@ def test_a_result_of_another_behaviour_is_refused(tmp_path: Path, monkeypatch: p
     path = tmp_path / "evidence.json"
     for found in ({FIELD: "yesterday"}, {}):
         path.write_text(json.dumps(found), encoding="utf-8")
-        with pytest.raises(StaleResultError, match="evidence.json was measured with the behaviour"):
+        with pytest.raises(StaleResultError, match=r"evidence\.json was measured with the behaviour"):
             behaviour.load(path)
     path.write_text(json.dumps({FIELD: "today", "cells": []}), encoding="utf-8")
     assert behaviour.load(path)["cells"] == []

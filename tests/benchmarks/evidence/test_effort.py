@@ -118,7 +118,7 @@ def index() -> Index:
 
 def test_without_a_store_the_hits_are_all_there_is(index: Index) -> None:
     case = Case("When do bees sleep?", [SeedHit(index.chunks[0], 0.9)], index, 50, "dense", np.eye(3)[0])
-    shown = {store: RetriVex("default", store=store, effort="full")(case) for store in (True, False)}
+    shown = {store: RetriVex(store=store, effort="full")(case) for store in (True, False)}
     assert max(end for _, _, end in shown[True]) > 12
     assert max(end for _, _, end in shown[False]) <= 12
 

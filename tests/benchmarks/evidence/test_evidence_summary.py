@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.behaviour import FIELD, kept
 from benchmarks.evidence.run import Cell, Plan
 from benchmarks.evidence.summary import DIFFERENCE, FIGURES, best_peer, over_sets, packed, rows_of, summary
-from benchmarks.report import evidence_tables
+from benchmarks.report import committed, evidence_tables
 from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.results import Row, Way
 
@@ -23,7 +24,7 @@ RECALLS = {
     "RSE": (0.0, 1.0, 0.5, 0.9),
     "reference k": (1.0, 1.0, 1.0, 1.0),
     "RetriVex weighted": (0.0, 0.5, 1.0, 0.5),
-    "RetriVex calibrated": (1.0, 1.0, 1.0, 0.5),
+    "RetriVex default": (1.0, 1.0, 1.0, 0.5),
     "RetriVex full": (1.0, 1.0, 1.0, 1.0),
 }
 
@@ -45,13 +46,13 @@ def test_means_and_differences_of_a_cell() -> None:
     assert found["questions"] == {"bees": 4, "wasps": 4}
     assert found["means"]["bees"]["kNN"]["recall"] == 0.5
     assert found["means"]["bees"]["kNN"]["ms"] == 1.5
-    assert over_sets(found, "RetriVex calibrated", "recall") == (0.875, 0.875)
+    assert over_sets(found, "RetriVex default", "recall") == (0.875, 0.875)
     lines = {(line["system"], line["metric"], line["against"], line["set"]): line for line in found["differences"]}
-    gain = lines["RetriVex calibrated", "recall", "kNN", "mean of sets"]
+    gain = lines["RetriVex default", "recall", "kNN", "mean of sets"]
     assert gain["mean"] == 0.375
     assert gain["low"] <= 0.375 <= gain["high"]
-    assert lines["RetriVex calibrated", "recall", "reference k", "wasps"]["mean"] == -0.125
-    assert lines["RetriVex calibrated", "recall", "best peer", "bees"]["other"] == "RSE"
+    assert lines["RetriVex default", "recall", "reference k", "wasps"]["mean"] == -0.125
+    assert lines["RetriVex default", "recall", "best peer", "bees"]["other"] == "RSE"
 
 
 def test_the_best_peer_is_neither_knn_nor_the_reference_nor_retrivex() -> None:
@@ -68,12 +69,13 @@ def test_a_system_that_did_not_run_everywhere_has_no_mean_of_sets() -> None:
 
 def test_tables_are_made_of_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [packed(summary(CELL, ROWS, resamples=50))]
-    written = json.dumps({"columns": {"means": FIGURES, "differences": DIFFERENCE}, "cells": cells})
+    written = json.dumps({FIELD: kept(), "columns": {"means": FIGURES, "differences": DIFFERENCE}, "cells": cells})
     for name in ("evidence", "evidence_grid"):
         (tmp_path / f"{name}.json").write_text(written)
-    monkeypatch.setattr(evidence_tables, "RESULTS", tmp_path)
-    assert "| kNN | 50.0 / 25.0 | 50.0 / 25.0 | 50.0 / 25.0 | 50.0 / 25.0 |" in evidence_tables.whole("all", 50)
-    assert "RSE" in evidence_tables.differences("all", 50)
+    monkeypatch.setattr(committed, "RESULTS", tmp_path)
+    assert "| kNN | 50.0 / 25.0 | 50.0 / 25.0 | 50.0 / 25.0 | 50.0 / 25.0 |" in evidence_tables.whole("all", 50, 1000)
+    assert "| evidence / complete, % | 1,000 tokens |" in evidence_tables.by_budget()
+    assert "RSE" in evidence_tables.differences("all", 50, 1000)
     assert "200-token chunks, 50 dense hits" in evidence_tables.grid("kNN")
     assert "+37.5" in evidence_tables.grid("kNN")
 

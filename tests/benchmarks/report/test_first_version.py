@@ -108,12 +108,12 @@ def test_grid_of_hits_and_windows_is_measured_apart(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("sys.argv", ["latency.py", "--grid", "--quick", "--out", str(out)])
     latency.main()
     found = json.loads(out.read_text(encoding="utf-8"))
-    monkeypatch.setattr(tables, "read", lambda name: found)
+    monkeypatch.setattr(tables, "result", lambda name: found)
     table = tables.latency_grid().splitlines()
 
     assert found["rows"] == ["as it was"]
     assert table[0] == "| ms (floor) | L = 0 | L = 1 |"
     assert [line.split(" | ")[0] for line in table[2:]] == ["| weighted, 3 hits", "| calibrated, 3 hits"]
     assert all(row["us"] > 0 and row["tokens shown"] > 0 for row in found["grid"]["rows"])
-    monkeypatch.setattr(tables, "read", lambda name: {"rows": []})
+    monkeypatch.setattr(tables, "result", lambda name: {"rows": []})
     assert tables.latency_grid() == ""
