@@ -42,7 +42,7 @@ SIZE = 200
 SMALL_SETS = ("hotpotqa", "squad", "contextual_embeddings", "chunking_evaluation", double.NAME)
 """Those that are also asked with another encoder, other chunks and parts of chunks: the others take hours."""
 
-MOST_QUESTIONS = 250
+MOST_QUESTIONS = 100
 PIECE = 50  # tokens of the pieces by which sentences are ranked
 CHILDREN = 4  # chunks of a parent, for methods that know parents
 CHARACTERS_OF_A_TOKEN = 4

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.run import Cell, Plan
-from benchmarks.evidence.systems import DEFAULT, FULL, KNN, LEAN, REFERENCES, WEIGHTED
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, LEAN, REFERENCE, WEIGHTED
 from retrivex import __version__
 from retrivex.evaluation.compare.bootstrap import Difference
 from retrivex.evaluation.compare.comparison import compare
@@ -50,8 +50,7 @@ DIFFERENCE = (
 )
 COMPARED = ("recall", "complete")
 OURS = (DEFAULT, FULL)
-NO_PEERS = (KNN.name, "DOS", *REFERENCES, DEFAULT, LEAN, FULL, WEIGHTED)
-REFERENCE = "reference k"
+NO_PEERS = (KNN.name, "DOS", REFERENCE, DEFAULT, LEAN, FULL, WEIGHTED)
 LOSSES = ("retriever", "budget", "choice")
 RESAMPLES = 10_000
 SEED = 0

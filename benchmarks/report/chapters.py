@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.evidence.effort_summary import difference, points
-from benchmarks.evidence.summary import REFERENCE
-from benchmarks.evidence.systems import DEFAULT, FULL, KNN
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, REFERENCE
 from benchmarks.report import effort_tables, evidence_tables, numbers, suite_pages
 from benchmarks.report.evidence_tables import BEST_PEER, BUDGETS, table
 from benchmarks.report.numbers import Interval
@@ -420,7 +419,7 @@ def limits() -> str:
             "- The sets are mostly English, and the needles are invented facts in one kind of essay.",
             "- One embedding model, all-MiniLM-L6-v2, made the dense hits, and a second one where it is named.",
             "- Many comparisons: by chance alone, about 1 in 40 intervals lies wholly below 0; what is *sure* is not.",
-            "- The questions of the grid are 40 of each set, out of those of the main table.",
+            "- The questions of the grid are 25 of each set, out of those of the main table.",
             "- Times come from two shared cores. Compare them with the floor of the same run.",
             "",
             "`make bench-all` measures again, in parts that go on where they stopped; `make report` prints this page, "

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from benchmarks.evidence.effort_summary import holm
-from benchmarks.evidence.summary import REFERENCE, RESAMPLES
-from benchmarks.evidence.systems import DEFAULT, KNN
+from benchmarks.evidence.summary import RESAMPLES
+from benchmarks.evidence.systems import DEFAULT, KNN, REFERENCE
 from benchmarks.report.committed import result
 
 BEST_PEER = "best peer"
@@ -213,10 +213,14 @@ def lost() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "evidence_by_budget": by_budget,
-    **{f"evidence_all_50_{budget}": partial(whole, "all", 50, budget) for budget in BUDGETS},
+    **{
+        f"evidence_{view}_50_{budget}": partial(whole, view, 50, budget)
+        for view in ("all", "alone")
+        for budget in BUDGETS
+    },
     **{
         f"evidence_differences_{view}_{hits}_{budget}": partial(differences, view, hits, budget)
-        for view, hits in (("all", 50), ("all", 20), ("alone", 50))
+        for view, hits in (("all", 50), ("alone", 50))
         for budget in BUDGETS
     },
     "evidence_grid_knn": partial(grid, KNN.name),

@@ -12,8 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.evidence.summary import REFERENCE
-from benchmarks.evidence.systems import DEFAULT, FULL, KNN, WEIGHTED
+from benchmarks.evidence.systems import DEFAULT, FULL, KNN, REFERENCE, WEIGHTED
 from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import BEST_PEER, curve, figures_of, mean_and_worst
 from benchmarks.report.report_figures import COLOURS

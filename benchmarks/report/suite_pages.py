@@ -47,11 +47,13 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("What RetriVex gains at 2,000 tokens", "Points with 95 % intervals.",
              "evidence_differences_all_50_2000", ()),
             ("What RetriVex gains at 1,000 tokens", "", "evidence_differences_all_50_1000", ()),
-            ("The same with 20 hits, 2,000 tokens", "", "evidence_differences_all_20_2000", ()),
-            ("The same with 20 hits, 1,000 tokens", "", "evidence_differences_all_20_1000", ()),
-            ("The same with an index for each set, 2,000 tokens", "", "evidence_differences_alone_50_2000", ()),
-            ("The same with an index for each set, 1,000 tokens", "", "evidence_differences_alone_50_1000", ()),
-            ("The grid against kNN", "40 questions a set; other chunks than those of 200 tokens are of five sets. "
+            ("An index for each set, all systems at 2,000 tokens", "", "evidence_alone_50_2000", ()),
+            ("An index for each set, all systems at 1,000 tokens", "", "evidence_alone_50_1000", ()),
+            ("What RetriVex gains with an index for each set, 2,000 tokens", "",
+             "evidence_differences_alone_50_2000", ()),
+            ("What RetriVex gains with an index for each set, 1,000 tokens", "",
+             "evidence_differences_alone_50_1000", ()),
+            ("The grid against kNN", "25 questions a set; other chunks than those of 200 tokens are of five sets. "
              "Differences in brackets are not significant.", "evidence_grid_knn", ()),
             ("The grid against the best peer", "", "evidence_grid_peer", ()),
             ("The grid against the reference", "", "evidence_grid_reference", ()),

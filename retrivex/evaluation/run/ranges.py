@@ -139,17 +139,20 @@ def take(ranges: Iterable[Range], index: Index, budget: int, *, apart: int = 0) 
     """
     taken = Taken()
     first: Range | None = None
+    by_document: dict[str, list[Range]] = {}
     for part in ranges:
         if part[1] >= part[2]:
             continue
         first = first or part
-        pieces = uncovered(part, united(taken.ranges))
+        shown = by_document.setdefault(part[0], [])
+        pieces = uncovered(part, united(shown))
         cost = sum(index.count(piece) + apart for piece in pieces)
         if taken.tokens + cost > budget:
             continue
         taken.tokens += cost
         taken.duplicate_tokens += sum(map(index.count, uncovered(part, united(pieces))))
         taken.ranges += pieces
+        shown += pieces
     return taken if taken.ranges or first is None else cut(first, index, budget)
 
 

@@ -94,5 +94,5 @@ def test_rows_are_found_again_until_what_they_depend_on_changes(tmp_path: Path) 
 
 def test_the_digest_of_finished_rows_stays(tmp_path: Path) -> None:
     """Rows that took hours must be found again: what they depend on is digested as it always was."""
-    plan = Plan({name: {"kNN": RangeSystem("kNN", lambda _: [], "1")} for name in SETS}, cache=tmp_path)
+    plan = Plan({name: {"kNN": RangeSystem("kNN", lambda _: [], "1")} for name in SETS}, 250, tmp_path)
     assert plan.block(CELL, "bees", "kNN").path.name == "787cce9b27599a4c84a4be348bd4092b.jsonl"
