@@ -60,8 +60,8 @@ MAIN = (
     *(Cell("all", SIZE, "dense", 50, budget) for budget in BUDGETS),
     *(Cell("alone", SIZE, "dense", 50, budget) for budget in BUDGETS[:2]),
 )
-MARGIN_CELLS = MAIN[1:2]
-"""Where the rankers by maximum margin relevance are asked, which take longer than all others."""
+SLOW_CELLS = MAIN[1:2]
+"""Where Haystack's retrievers, and its rankers by maximum margin relevance, are asked: they take longest."""
 
 GRID_SIZES = (SIZE, 100, 50, 400)
 # around the main cells: every size and number of hits with dense hits, and the other kinds of hits at one size
@@ -107,11 +107,11 @@ def jobs(plan: Plan, cells: Sequence[Cell], names: Collection[str] | None = None
 def is_asked(system: RangeSystem, set_name: str, cell: Cell) -> bool:
     """Return whether a system is asked of a set in a cell: some take longer than all others together."""
     if system.name in SLOW:
-        return set_name == "chunking_evaluation" and cell.view == "all"
+        return set_name == "chunking_evaluation" and cell in SLOW_CELLS
     if isinstance(system, SentenceSystem) or system.name == "sentence window":
         # they embed parts of all hits, which takes hours where these come from all sets
         return cell.view == "alone" and set_name in SMALL_SETS and set_name in DOCUMENT_SETS
-    return system.name not in MARGIN_RANKERS or cell in MARGIN_CELLS
+    return system.name not in MARGIN_RANKERS or cell in SLOW_CELLS
 
 
 def setting(sets: Sequence[str], most: int) -> dict[str, Any]:

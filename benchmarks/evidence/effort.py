@@ -48,6 +48,7 @@ BUDGETS = (500, 1000, 2000, 4000, 8000)
 BASE_CELL = Cell("all", 200, "dense", 50, BUDGETS[0])
 QUICK_BUDGETS = (1000, 2000)
 QUICK_QUESTIONS = 60
+VARIED_QUESTIONS = 60  # of a set, in other variations than the base
 QUICK_RESAMPLES = 2_000
 
 
@@ -102,6 +103,14 @@ def jobs(plan: Plan, cells: Sequence[tuple[str, int]]) -> Iterator[tuple[Cell, B
         for set_name in plan.systems:
             if set_name in variation.sets:
                 yield from ((cell, plan.block(cell, set_name, variation.asked(system))) for system in SYSTEMS)
+
+
+def plans(sets: Sequence[str], *, quick: bool) -> Mapping[str, Plan]:
+    """Return the plan of each variation: the base has more questions, those that the peers are asked as well."""
+    systems = {name: systems_of(name) for name in sets}
+    base = Plan(systems, QUICK_QUESTIONS if quick else MOST_QUESTIONS)
+    varied = Plan(systems, VARIED_QUESTIONS)
+    return {name: base if name == BASE else varied for name in VARIATIONS}
 
 
 def rows_of(plan: Plan, name: str, budget: int) -> list[Row]:
@@ -178,23 +187,32 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Run what is not finished, print, write."""
     asked = arguments()
-    plan = Plan({name: systems_of(name) for name in asked.sets}, QUICK_QUESTIONS if asked.quick else MOST_QUESTIONS)
+    planned = plans(asked.sets, quick=asked.quick)
     cells = [
         (name, budget)
         for name in asked.variations
         if set(VARIATIONS[name].sets) & set(asked.sets)
         for budget in asked.budgets or (QUICK_BUDGETS if asked.quick and name != BASE else BUDGETS)
     ]
-    run(plan, jobs(plan, cells), processes=asked.processes)
+    for some in ([cell for cell in cells if (cell[0] == BASE) is is_base] for is_base in (True, False)):
+        if some:
+            plan = planned[some[0][0]]
+            run(plan, jobs(plan, some), processes=asked.processes)
     resamples = QUICK_RESAMPLES if asked.quick else RESAMPLES
     found = [
-        summary(name, VARIATIONS[name].cell(budget), rows_of(plan, name, budget), resamples) for name, budget in cells
+        summary(name, VARIATIONS[name].cell(budget), rows_of(planned[name], name, budget), resamples)
+        for name, budget in cells
     ]
     show(found, Console(width=240))
     out = asked.out or (None if asked.quick else RESULTS)
     if out:
         out.mkdir(parents=True, exist_ok=True)
-        head = {"models": ENCODERS, **measured_with(asked.sets, plan.most), "level": LEVEL}
+        head = {
+            "models": ENCODERS,
+            **measured_with(asked.sets, planned[BASE].most),
+            "most_questions_varied": VARIED_QUESTIONS,
+            "level": LEVEL,
+        }
         columns = {"columns": {"means": FIGURES, "differences": DIFFERENCE}}
         write(out / "effort.json", {**head, **columns}, [packed(cell) for cell in found])
     return 0

@@ -31,10 +31,10 @@ def test_the_front_pages_are_short() -> None:
     assert len(PAGE.encode()) <= 25_000
 
 
-def test_the_report_has_twelve_sections_and_nine_figures() -> None:
+def test_the_report_has_twelve_sections_and_ten_figures() -> None:
     headings = re.findall(r"^## (\d+)\. ", PAGE, flags=re.MULTILINE)
     assert headings == [str(number) for number in range(1, 13)]
-    assert len(figures_of(PAGE)) == 9
+    assert len(figures_of(PAGE)) == 10
 
 
 def test_tables_of_the_report_can_be_taken_in_at_a_glance() -> None:
