@@ -36,7 +36,7 @@ INSTALL_engines = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[bat
 	$(call packages,engines) psycopg-pool && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_wires = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
-INSTALL_measures = $(PIP) --group test -e . ir-measures && $(PIP) --no-deps $(TIKTOKEN_FILES)
+INSTALL_measures = $(PIP) --group test -e . ir-measures scipy==1.17.1 && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # what published LongBench figures were counted with
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -62,7 +62,7 @@ TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
 TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
 TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py
 TESTS_wires := $(call rows,TESTS_wires)
-TESTS_measures := tests/evaluation/metrics/test_ir_measures.py
+TESTS_measures := tests/evaluation/metrics/test_ir_measures.py tests/benchmarks/evidence/test_evidence_graph.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/evaluation/report/test_report_figures.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
 TESTS_longbench := tests/benchmarks/suites/test_longbench_originals.py
 TESTS_office := tests/loading/test_office.py

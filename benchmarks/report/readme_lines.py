@@ -50,7 +50,8 @@ def losses() -> str:
     return (
         f"It loses to kNN on single facts that are asked for in other words ({needles.points()} points, "
         f"{needles.count} needles), and to a hand-tuned pipeline that reads the whole index "
-        f"in {below} of {len(numbers.grid())} combinations of sizes, hits and budgets: [losses](EVALUATION_REPORT.md#9-where-it-loses)."
+        f"in {below} of {len(numbers.grid())} combinations of sizes, hits and budgets: "
+        "[losses](EVALUATION_REPORT.md#9-where-it-loses)."
     )
 
 
