@@ -339,13 +339,10 @@ bench-evidence: $(call ready,evidence) $(call ready,retrivexlib)
 
 bench-evidence-full: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.evidence --full
-	$(EVIDENCE) -m benchmarks.report.plots
-	$(EVIDENCE) -m benchmarks.report.tables
 
 # How the words' and the vectors' hits are best fused.
 bench-fusion: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.fusion
-	$(EVIDENCE) -m benchmarks.report.report
 
 # What more budget buys: the levels of effort beside kNN, with two encoders and other hits, chunks and stores; hours.
 # make bench-effort EFFORT=--quick prints it for 60 questions a set.
@@ -355,12 +352,10 @@ bench-effort: $(call ready,evidence)
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.rerank
-	$(EVIDENCE) -m benchmarks.report.tables
 
 # Whether the calibrated model orders bare texts better than BM25, which decides on rerank endpoints of the service.
 bench-rerank-bare: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.rerank_bare
-	$(EVIDENCE) -m benchmarks.report.tables
 
 # Needles, RULER, lost in the middle and LongBench: what reaches the context, no model asked. The smoke run is a part of CI.
 RUNS := niah ruler lost_in_the_middle longbench
@@ -383,6 +378,7 @@ bench-all: $(call ready,core) $(call ready,evidence)
 # also as a web page under build/.
 report: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.behaviour
+	$(EVIDENCE) -m benchmarks.report.tables
 	$(EVIDENCE) -m benchmarks.report.picture
 	$(EVIDENCE) -m benchmarks.report.report --html
 

@@ -1,4 +1,4 @@
-"""The fingerprint of behaviour: a short name for what the default and full effort compose of fixed public questions.
+"""The fingerprint of behaviour: a short name for what each level of effort composes of fixed public questions.
 
 A refactoring keeps it, and a change of what is shown breaks it. Every result of what is shown carries the fingerprint
 that it was measured with, and no page is printed from one whose fingerprint is not today's (`load`).
@@ -14,10 +14,12 @@ import argparse
 import hashlib
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,8 @@ SETS = ("chunking_evaluation", "contextual_embeddings", "covid_qa", "evidence_in
 QUESTIONS = 43  # of a set, some 300 in all
 SIZE, HITS = 200, 50
 BUDGETS = (500, 1000, 2000, 4000, 8000)
-EFFORTS = ("standard", "full")
+EFFORTS = ("standard", "lean", "full")
+RETRIEVERS = ("bm25", "fused", "dense")
 
 
 class StaleResultError(Exception):
@@ -47,7 +50,7 @@ class StaleResultError(Exception):
 
 
 def compositions() -> Iterator[Composition]:
-    """Yield what is composed of the documents of each question, with BM25 hits, and with fused hits and vectors."""
+    """Yield what is composed of the documents of each question; retrievers and budgets take turns."""
     encoder = HashingEncoder()
     composers = [SpanComposer(RetrievalConfig(effort=effort, tokenizer="cl100k_base")) for effort in EFFORTS]
     for name in SETS:
@@ -60,7 +63,7 @@ def compositions() -> Iterator[Composition]:
         index = Index(documents, chunks=chunks, vectors=encoder.encode([chunk.text for chunk in chunks]))
         vectors = encoder.encode([question.text for question in asked])
         for at, question in enumerate(asked):
-            retriever = ("bm25", "fused")[at % 2]
+            retriever = RETRIEVERS[at % len(RETRIEVERS)]
             store = index.store_for(retriever)
             (hits,) = index.hits([question], retriever, HITS, vectors[at : at + 1])
             for composer in composers:
@@ -68,30 +71,57 @@ def compositions() -> Iterator[Composition]:
                     [SeedHit(store[hit.key], hit.similarity_score) for hit in hits],
                     store,
                     query=question.text,
-                    query_embedding=vectors[at] if retriever == "fused" else None,
+                    query_embedding=None if retriever == "bm25" else vectors[at],
                     token_budget=BUDGETS[at % len(BUDGETS)],
                 )
 
 
 def measured() -> str:
-    """Return a digest of the spans and the text of each composition, in order."""
+    """Return a digest of the spans, the text and the promises of each composition, in order."""
     made = hashlib.sha256()
     for found in compositions():
         spans = [(span.doc_id, span.char_start, span.char_end, span.prefix, span.text) for span in found.spans]
-        made.update(json.dumps([found.text, found.tokens, spans]).encode("utf-8", "surrogatepass"))
+        promised = [None if one is None else round(one, 4) for one in (found.confidence, found.expected_recall)]
+        made.update(json.dumps([found.text, found.tokens, spans, promised]).encode("utf-8", "surrogatepass"))
     return made.hexdigest()[:16]
+
+
+def _code() -> str:
+    """Return a digest of what the fingerprint depends on, as it lies there now."""
+    package, here = ROOT / "retrivex", Path(__file__).parent
+    files = [*package.rglob("*.py"), *package.rglob("*.json"), *here.glob("*.py"), *here.glob("suites/**/*.py")]
+    versions = [f"{name} {version(name)}" for name in ("numpy", "tiktoken")]
+    return "-".join([digest(files), hashlib.sha256(f"{sys.version} {versions}".encode()).hexdigest()[:8]])
+
+
+_AT_START = _code()
 
 
 @cache
 def today() -> str:
-    """Return the fingerprint of today's code; measured once for each state of it."""
-    package, here = ROOT / "retrivex", Path(__file__).parent
-    code = digest([*package.rglob("*.py"), *package.rglob("*.json"), *here.glob("*.py"), *here.glob("suites/**/*.py")])
-    path = cache_folder() / "behaviour" / code
+    """Return the fingerprint of today's code; measured once for each state of it.
+
+    Raises
+    ------
+    StaleResultError
+        If the code is another one than when this process began: its results are of neither.
+    """
+    if _code() != _AT_START:
+        raise StaleResultError("the code changed while this was measured: measure it again")
+    path = cache_folder() / "behaviour" / _AT_START
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(measured(), encoding="utf-8")
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(measured(), encoding="utf-8")
+        draft.replace(path)
     return path.read_text(encoding="utf-8")
+
+
+def of_new_process() -> str:
+    """Return today's fingerprint, also where this process has changed the code: fitting writes coefficients."""
+    made = subprocess.run([sys.executable, "-m", "benchmarks.behaviour", "--bare"], cwd=ROOT, check=True,
+                          capture_output=True, text=True)  # fmt: skip
+    return made.stdout.strip()
 
 
 def kept() -> str:
@@ -129,8 +159,12 @@ def main() -> int:
     """Print the fingerprint; write it, or compare it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help=f"to {KEPT.relative_to(ROOT)}")
+    parser.add_argument("--bare", action="store_true", help="print nothing else, and compare nothing")
     asked = parser.parse_args()
     found = today()
+    if asked.bare:
+        print(found)
+        return 0
     if asked.write:
         KEPT.write_text(json.dumps({FIELD: found}) + "\n", encoding="utf-8")
     print(f"behaviour {found}, {'kept' if found == kept() else f'and kept is {kept()}: the results are of another'}")

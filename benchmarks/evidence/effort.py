@@ -1,7 +1,8 @@
 """What more budget buys: evidence in the context of kNN and of RetriVex at its levels of effort, at five budgets.
 
 Run: `make bench-effort` (everything; writes `results/effort.json`), or `make bench-effort EFFORT=--quick` (60 questions
-a set, the base at five budgets and every other variation at two; prints). A variation changes one thing of the base:
+a set, the base at five budgets and every other variation at two; prints). Other hits are asked at all budgets in the
+grid of `benchmarks.evidence`. A variation changes one thing of the base:
 200-token chunks of whole sentences, 50 dense hits of all-MiniLM-L6-v2, all sets in one index, vectors and a store
 at hand. RetriVex is asked with coefficients that were fitted without the set. Finished cells are kept in
 RETRIVEX_CACHE, so that a stopped run goes on, and a second one measures only what the code has changed.
@@ -61,11 +62,13 @@ class Variation:
     changed : fields of the cell
     given : what RetriVex lacks, of `GIVEN`
     sets : those that are asked
+    budgets : at which they are asked
     """
 
     changed: Mapping[str, Any] = field(default_factory=dict)
     given: str = ""
     sets: Sequence[str] = SETS
+    budgets: Sequence[int] = BUDGETS
 
     def cell(self, budget: int) -> Cell:
         """Return the cell of a budget."""
@@ -79,13 +82,13 @@ class Variation:
 VARIATIONS: Mapping[str, Variation] = {
     BASE: Variation(),
     "second encoder": Variation({"encoder": "e5"}, sets=SMALL_SETS),
-    "BM25 hits": Variation({"retrieval": "bm25"}),
-    "fused hits": Variation({"retrieval": "fused"}),
+    "BM25 hits": Variation({"retrieval": "bm25"}, budgets=QUICK_BUDGETS),
+    "fused hits": Variation({"retrieval": "fused"}, budgets=QUICK_BUDGETS),
     "no vectors": Variation(given=", no vectors"),
     "second encoder, no vectors": Variation({"encoder": "e5"}, ", no vectors", SMALL_SETS),
-    "chunks cut between words": Variation({"chunks": "characters"}, sets=SMALL_SETS),
-    "no store": Variation(given=", no store"),
-    "documents named": Variation({"view": "named"}, sets=ASKED_BY_NAME),
+    "chunks cut between words": Variation({"chunks": "characters"}, sets=SMALL_SETS, budgets=QUICK_BUDGETS),
+    "no store": Variation(given=", no store", budgets=QUICK_BUDGETS),
+    "documents named": Variation({"view": "named"}, sets=ASKED_BY_NAME, budgets=QUICK_BUDGETS),
 }
 
 
@@ -192,7 +195,7 @@ def main() -> int:
         (name, budget)
         for name in asked.variations
         if set(VARIATIONS[name].sets) & set(asked.sets)
-        for budget in asked.budgets or (QUICK_BUDGETS if asked.quick and name != BASE else BUDGETS)
+        for budget in asked.budgets or (QUICK_BUDGETS if asked.quick and name != BASE else VARIATIONS[name].budgets)
     ]
     for some in ([cell for cell in cells if (cell[0] == BASE) is is_base] for is_base in (True, False)):
         if some:

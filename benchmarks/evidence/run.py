@@ -108,7 +108,7 @@ class Plan:
 
     def _ceilings(self, case: Case, question: Question) -> dict[str, float]:
         """Return what any choice could show, found once for all systems."""
-        key = (id(case.index), question.question_id, question.evidence, tuple(case.places), case.budget)
+        key = (case.index, question.question_id, question.evidence, tuple(case.places), case.budget)
         if key not in _CEILINGS:
             _CEILINGS[key] = ceilings(case, question)
         return _CEILINGS[key]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import erfc, sqrt
 from typing import Any
 
 from benchmarks.evidence.effort_summary import holm
-from benchmarks.evidence.summary import RESAMPLES
 from benchmarks.evidence.systems import DEFAULT, KNN, REFERENCE
 from benchmarks.report.committed import result
 
 BEST_PEER = "best peer"
 AGAINST = (KNN.name, BEST_PEER, REFERENCE)
 MEAN = "mean of sets"
+_QUANTILE = 1.959964  # of the normal distribution, at 97.5 %
 BUDGETS = (2000, 1000)
 """Of the tables that are shown for some budgets: the default one, and half of it."""
 
@@ -68,14 +69,14 @@ def pair(figures: Mapping[str, float] | None) -> str:
     return f"{100 * figures['recall']:.1f} / {100 * figures['complete']:.1f}" if figures else "–"
 
 
-def figures_of(cell: Found, system: str) -> dict[str, dict[str, float] | None]:
-    """Return a system's means for each set; `best peer` is the set's best in share of evidence."""
+def figures_of(cell: Found, system: str, metric: str = "recall") -> dict[str, dict[str, float] | None]:
+    """Return a system's means for each set; `best peer` is the set's best by a metric."""
     if system != BEST_PEER:
         return {name: systems.get(system) for name, systems in cell["means"].items()}
     best = {
         line["set"]: line["other"]
         for line in cell["differences"]
-        if (line["against"], line["metric"], line["system"]) == (BEST_PEER, "recall", DEFAULT)
+        if (line["against"], line["metric"], line["system"]) == (BEST_PEER, metric, DEFAULT)
     }
     return {name: systems.get(best.get(name, "")) for name, systems in cell["means"].items()}
 
@@ -147,11 +148,14 @@ def sure(lines: Sequence[Found]) -> list[bool]:
 
 
 def chance(line: Found) -> float:
-    """Return how probable a difference is by chance: twice the share of the resampled means beyond 0."""
-    if line["low"] <= 0 <= line["high"]:
-        return 1.0
-    tail = RESAMPLES * min(line["share_above"], 1 - line["share_above"])
-    return min(1.0, 2 * (tail + 1) / (RESAMPLES + 1))
+    """Return how probable a difference is by chance, from its interval: two tails of a normal distribution.
+
+    The resampled means themselves are too few for the correction over thousands of differences.
+    """
+    deviation = (line["high"] - line["low"]) / (2 * _QUANTILE)
+    if deviation == 0:
+        return float(line["mean"] == 0)
+    return erfc(abs(line["mean"]) / (deviation * sqrt(2)))
 
 
 def grid(against: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evidence.summary import COMPARED
 from benchmarks.evidence.systems import DEFAULT
 from benchmarks.report.committed import result, rows_of
 from benchmarks.report.evidence_tables import BUDGETS, MEAN, cells, figures_of, main_cell, mean_and_worst, sure
@@ -69,15 +70,20 @@ def difference_line(cell: Line, against: str, metric: str, name: str = MEAN) -> 
 
 def mean_figure(cell: Line, system: str, metric: str = "complete") -> float:
     """Return a system's mean over the sets."""
-    mean, _ = mean_and_worst([found for found in figures_of(cell, system).values() if found])
+    mean, _ = mean_and_worst([found for found in figures_of(cell, system, _chosen_by(metric)).values() if found])
     return mean[metric]
 
 
 def set_figure(cell: Line, name: str, system: str, metric: str = "complete") -> float:
     """Return a system's mean on one set."""
-    found = figures_of(cell, system)[name]
+    found = figures_of(cell, system, _chosen_by(metric))[name]
     assert found is not None
     return found[metric]
+
+
+def _chosen_by(metric: str) -> str:
+    """Return by which metric the best peer of a set is chosen, where another one is shown."""
+    return metric if metric in COMPARED else "complete"
 
 
 def questions(cell: Line) -> int:

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.behaviour import FIELD, today
+from benchmarks.behaviour import FIELD, of_new_process
 from benchmarks.code import digest
 from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import SETS, TITLES, Asked, Indexes, ask_named, retrieve, sets_of
@@ -278,7 +278,8 @@ def main() -> None:
     curve = reliability(models, known) if known else []
     areas = {kind: area_under_curve(models, samples, kind) for kind in shipped.confidence}
     _dump(
-        RESULTS / "calibration.json", {FIELD: today(), **facts, "questions": counts, "reliability": curve, "auc": areas}
+        RESULTS / "calibration.json",
+        {FIELD: of_new_process(), **facts, "questions": counts, "reliability": curve, "auc": areas},
     )
     print(f"area under the curve: {areas}")
     for row in curve:
