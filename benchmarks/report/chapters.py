@@ -23,7 +23,7 @@ from retrivex.ordering.builtin_profiles import PROFILES
 
 HERE = "benchmarks/results"
 PAIRS = {KNN.name: "kNN", BEST_PEER: "best peer", REFERENCE: "reference", DEFAULT: "RetriVex"}
-EVIDENCE = f"[{HERE}/evidence.md]({HERE}/evidence.md)"
+EVIDENCE = f"[{HERE}/evidence.md]({HERE}/evidence.md), `make bench-evidence-full`"
 ABLATIONS = {
     "without words": "no features of the question's words",
     "weighted scorer": "weighted scorer, which ignores the question",
@@ -57,7 +57,7 @@ def summary() -> str:
         f"hits and budget, surely below in {below} (Holm's correction over all): "
         f"{_range(numbers.gains(KNN.name))} points, {_questions(grid)} questions each. {EVIDENCE}",
         f"**In milliseconds.** One context takes {numbers.milliseconds()} ms of one core, {numbers.multiples()} times "
-        f"the unavoidable work. [{HERE}/speed.md]({HERE}/speed.md)",
+        f"the unavoidable work. [{HERE}/speed.md]({HERE}/speed.md), `make bench`",
     ]
     losses = [
         f"{_loss(behind > 0, 'a hand-tuned pipeline can be better', 'A hand-tuned pipeline')} "
@@ -67,7 +67,7 @@ def summary() -> str:
         f"{_loss(held_out.high < 0, 'single facts that are asked for in other words', 'Single facts in other words')} "
         f"{held_out.points()} points against kNN on "
         f"{held_out.count} held-out needles; where words are shared it is {shared.points()} ({shared.count} needles). "
-        f"[{HERE}/niah]({HERE}/niah/README.md)",
+        f"[{HERE}/niah]({HERE}/niah/README.md), `make evaluate`",
     ]
     first = -min(worst.mean, held_out.mean) > knn.mean
     claims = [*losses, *gains] if first else [*gains, *losses]
@@ -148,7 +148,7 @@ def main_result() -> str:
             "complete, % in tokens used, and points of evidence:",
             _efforts(),
             "![evidence against the budget asked for and against the tokens used](docs/figures/budget.png)",
-            f"All of it: {EVIDENCE}.",
+            f"All of it: {EVIDENCE} and `make bench-effort`.",
         ]
     )
 
@@ -228,7 +228,7 @@ def parts() -> str:
             f"Change in points against the default; {asked} questions of {len(ablations['rows'][0]['sets'])} sets, "
             "200-token chunks, 20 dense hits, "
             f"1,000 tokens. The largest loss is that of: {largest[0]}. "
-            f"All {len(known) - 1} variants: [{HERE}/scorer.md]({HERE}/scorer.md).",
+            f"All {len(known) - 1} variants: [{HERE}/scorer.md]({HERE}/scorer.md), `make ablations`.",
             table(["changed", "evidence", "complete"], rows[:8]),
         ]
     )
@@ -285,7 +285,8 @@ def orders() -> str:
     return "\n\n".join(
         [
             "Lost in the middle: 1,800 questions, the gold passage among 10, 20 and 30 that all fit. Dense hits, "
-            "RetriVex. *Simulated accuracy* reads the published curve of GPT-3.5-Turbo (Liu et al., 2023) at the place "
+            "full effort, which shows them all. *Simulated accuracy* reads the published curve of GPT-3.5-Turbo "
+            "(Liu et al., 2023) at the place "
             "of the evidence; no model was asked.",
             table(["order (contexts)", "mean place, 0 to 1", "in the outer tenths", "simulated accuracy, %"], rows),
             f"**Verdict.** `edge_balanced` less `score_desc`: {apart.points()} points of simulated accuracy "

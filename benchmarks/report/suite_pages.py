@@ -71,11 +71,11 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("Reliability of the confidence", "Questions of every set, some of them asked of documents that cannot "
              "answer them, in nine situations; each judged by the model that was fitted without its set.",
              "reliability", ()),
-            ("Fusion: evidence in the hits", "All sets in one index, 200-token chunks, 150 questions a set. The words' "
+            ("Fusion: evidence in the hits", "All sets in one index, 200-token chunks, 60 questions a set. The words' "
              "list is the SQLite store's BM25, the vectors' is exact. A number is the vectors' weight; the default is "
              "in bold. *Lost* is the share of the questions for which the better of the two lists holds more of the "
              "evidence.", "fusion_hits", ()),
-            ("Fusion: evidence in the context", "50 hits, 1,000 tokens, the default scorer, fitted without the set; 75 "
+            ("Fusion: evidence in the context", "50 hits, 1,000 tokens, the default scorer, fitted without the set; 30 "
              "questions a set.", "fusion_context", ()),
             ("Reranking", "", "rerank", ()),
         ),

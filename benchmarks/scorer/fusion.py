@@ -216,8 +216,8 @@ def chosen_without(hits: Mapping[str, Mapping[int, Recalls]]) -> dict[str, Any]:
 def main() -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--questions", type=int, default=150, help="of each set for the hits, a seeded sample")
-    parser.add_argument("--composed", type=int, default=75, help="of these for the context")
+    parser.add_argument("--questions", type=int, default=60, help="of each set for the hits, a seeded sample")
+    parser.add_argument("--composed", type=int, default=30, help="of these for the context")
     given = parser.parse_args()
     index = Indexes(SETS, SIZE).all
     with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,7 @@ def test_every_set_gets_the_file_of_a_model_fitted_without_it(monkeypatch: pytes
     monkeypatch.setattr(calibrate, "SHIPPED", tmp_path / "shipped.json")
     monkeypatch.setattr(calibrate, "ProcessPoolExecutor", Here)
     monkeypatch.setattr(calibrate, "gather", lambda situation: DRAWN)
+    monkeypatch.setattr(calibrate, "of_new_process", lambda: "today")
     monkeypatch.setattr(sys, "argv", ["calibrate"])
     calibrate.main()
     for name in SETS[:3]:
