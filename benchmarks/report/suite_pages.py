@@ -78,6 +78,9 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("Fusion: evidence in the context", "50 hits, 1,000 tokens, the default scorer, fitted without the set; 30 "
              "questions a set.", "fusion_context", ()),
             ("Reranking", "", "rerank", ()),
+            ("Rerank endpoints with an encoder", "nDCG@10 of 50 bare texts a question, without scores, neighbours or "
+             "titles; made by `make bench-rerank-bare`.", "rerank_embedded", ()),
+            ("Rerank endpoints without one", "", "rerank_bare", ()),
         ),
     ),
     "speed.md": (

@@ -63,8 +63,11 @@ def test_every_committed_result_of_what_is_shown_carries_the_fingerprint() -> No
         committed.manifest(path.parent.name)
 
 
-def test_the_parts_of_the_whole_run_write_every_result_of_what_is_shown() -> None:  # one without a page may be missing
+def test_the_parts_of_the_whole_run_write_every_result_of_what_is_shown() -> None:
     written = {name for names in parts.PARTS.values() for name in names}
     there = {path.name for path in committed.RESULTS.glob("*.json")} - {"behaviour.json"}
     runs = {f"{path.parent.name}/manifest.json" for path in committed.RESULTS.glob("*/manifest.json")}
-    assert {name for name in there if Path(name).stem not in committed.OF_TIME_AND_FAULTS} | runs == written - {"tune.json"}
+    of_behaviour = {name for name in there if Path(name).stem not in committed.OF_TIME_AND_FAULTS}
+    not_yet = {"tune.json", "rerank_bare.json"}  # their pages say so
+    assert of_behaviour | runs >= written - not_yet
+    assert of_behaviour | runs <= written
