@@ -15,6 +15,8 @@ pytest.importorskip("scipy")  # it comes with what benchmarks/requirements.txt i
 from benchmarks.evidence import peers_graph
 from benchmarks.evidence.peers_graph import Edges, Graph, by_coverage, calibrated, combine, gate, section
 
+pytestmark = pytest.mark.integration
+
 FIXED, CALIBRATED = peers_graph.graph_systems()
 
 
