@@ -65,7 +65,7 @@ def tenths(found: Sequence[Said]) -> list[dict[str, float]]:
 def main() -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--questions", type=int, default=100, help="of each set, a seeded sample")
+    parser.add_argument("--questions", type=int, default=60, help="of each set, a seeded sample")
     most = parser.parse_args().questions
     indexes = Indexes(SETS, SIZE)
     by_budget: dict[int, list[Said]] = {budget: [] for budget in BUDGETS}
