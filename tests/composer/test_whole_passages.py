@@ -107,16 +107,19 @@ def excused(
 ) -> set[str]:
     """Return the problems that a passage may have, with so many tokens left.
 
-    A hit that does not fit together with the rest of its sentences is shown as it was found. That a passage goes on a
-    sentence is known to nobody where it begins with a capital letter and the chunk before it is no candidate, nor
-    that a sentence goes on behind its last line.
+    A hit that does not fit together with the rest of its sentences, or a heading with what it heads, is shown as it
+    was found. That a passage goes on a sentence is known to nobody where it begins with a capital letter and the chunk
+    before it is no candidate, nor that a sentence goes on behind its last line.
     """
     first, last = store[span.doc_id, span.chunk_ids[0]].metadata, store[span.doc_id, span.chunk_ids[-1]].metadata
     at = {"begins": span.char_start == first.char_start, "ends": span.char_end + 2 >= last.char_end}
     parts = [part for part in known.parts if part[0] < span.char_end and part[1] > span.char_start]
-    rests = {"begins": known.text[parts[0][0] : span.char_start], "ends": known.text[span.char_end : parts[-1][1]]}
+    headed = parts[-1][2] in ("heading", "head")
+    last_part = next((part for part in known.parts if part[0] >= span.char_end), parts[-1]) if headed else parts[-1]
+    rests = {"begins": known.text[parts[0][0] : span.char_start], "ends": known.text[span.char_end : last_part[1]]}
     is_hit = any(span.text in hit.text for hit in hits)
     found = {edge for edge, rest in rests.items() if at[edge] and is_hit and ESTIMATE.count(rest) > left}
+    found |= {"heading"} if headed and "ends" in found else set()
     candidates = {hit.metadata.chunk_id + by for hit in hits for by in range(-WINDOW, WINDOW + 1)}
     capital = re.search("[A-Za-z]", span.text)
     if at["begins"] and first.chunk_id - 1 not in candidates and capital and capital[0].isupper():
@@ -129,6 +132,7 @@ def excused(
 @example(document=3, chunker=("token", 120), seed=291, budget=1200)  # the first chunk that is known goes on a sentence
 @example(document=5, chunker=("token", 120), seed=40, budget=700)  # in front of one that is read stands "of Dr."
 @example(document=5, chunker=("markdown", 60), seed=30, budget=700)  # the first row of several passages of one chunk
+@example(document=1, chunker=("markdown", 60), seed=145, budget=700)  # a hit that is a heading, and little room
 @example(document=5, chunker=("token", 120), seed=0, budget=1200)  # the last chunk that is known ends in "of Dr."
 @try_examples(100)
 @given(
