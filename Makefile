@@ -86,7 +86,10 @@ HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minu
 HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
-KINDS := models frameworks engines wires measures evaluate longbench office serve batch node browser
+# those whose tests are a part of CI, and those of `make release-check`: large packages, for few tests
+KINDS_CI := frameworks engines wires office serve browser
+KINDS_RELEASE := models measures evaluate longbench batch node
+KINDS := $(KINDS_CI) $(KINDS_RELEASE)
 
 # Found by the shell and not by make, as it is not there yet when a first run starts. Tests find it by themselves.
 with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
@@ -94,11 +97,11 @@ with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
-.PHONY: demo test check lint types pages house test-integration integration-beside integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
+.PHONY: properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
-# Those of all tests, one after another: CI makes them while the unit tests run.
-environments: $(foreach kind,core $(KINDS),$(call ready,$(kind)))
+# Those of CI, one after another: it makes them while the unit tests run.
+environments: $(foreach kind,core $(KINDS_CI),$(call ready,$(kind)))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -149,13 +152,23 @@ types: $(call ready,core)
 
 # The suites that use one core, beside the long one of them; the others measure time or use all cores themselves.
 KINDS_ALONE := serve batch frameworks engines evaluate
-test-integration: integration-beside $(addprefix integration-,$(KINDS_ALONE))
-integration-beside:
-	$(MAKE) -j2 integration-core $(addprefix integration-,$(filter-out $(KINDS_ALONE),$(KINDS))) integration-wheel
+INTEGRATE_BESIDE = $(MAKE) -j2 integration-core integration-wheel $(addprefix integration-,$(filter-out $(KINDS_ALONE),$(1)))
+INTEGRATE_ALONE = $(MAKE) $(addprefix integration-,$(filter $(KINDS_ALONE),$(1)))
 
-# and every property on all of its examples, of which make test draws a share
+test-integration:
+	$(call INTEGRATE_BESIDE,$(KINDS))
+	$(call INTEGRATE_ALONE,$(KINDS))
+
+# The part of them that CI runs.
+integration-ci:
+	$(call INTEGRATE_BESIDE,$(KINDS_CI))
+	$(call INTEGRATE_ALONE,$(KINDS_CI))
+
 integration-core: $(call ready,core)
 	$(CORE)/python -m pytest -m integration $(foreach kind,$(KINDS),$(addprefix --ignore=,$(TESTS_$(kind)))) tests
+
+# Every property on all of its examples, of which `make test` draws a share.
+properties: $(call ready,core)
 	$(CORE)/python -m pytest -n 2 -m "hypothesis and not integration" --hypothesis-profile=thorough tests
 
 # Those whose files know nothing of each other run two at a time.
@@ -178,8 +191,13 @@ integration-wheel: $(call ready,frameworks) $(call ready,engines) $(call ready,w
 	$(foreach kind,$(KINDS_OF_ADAPTERS),$(call CHECK_ADAPTERS,$(kind)) &&) true
 
 # What a release would be, built into dist/, checked, and tried in empty environments.
-release-check: $(call ready,core)
+distributions: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python .ci/release_check.py
+
+# All that is too long for CI, once before a release: some hours.
+release-check: check fingerprint distributions test-integration properties mutants evaluate-smoke load-short fuzz-service kill-service faults determinism
+	$(MAKE) fuzz FUZZ=--cases=200000
+	$(MAKE) fuzz-loaders fuzz-shell
 
 # Every extra alone, at both ends of its versions: an hour, and gigabytes of downloads.
 test-matrix: $(call ready,core)

@@ -1,4 +1,4 @@
-"""Build what a release would be, and check it as its users would meet it: `make release-check`.
+"""Build what a release would be, and check it as its users would meet it: `make distributions`.
 
 The sdist and the wheel are built into dist/. Their metadata and contents are checked, each is installed in an empty
 environment, and there, outside the checkout, the README's Python blocks and `retrivex demo` run.
