@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.report.committed import RESULTS, result
+from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
 
@@ -37,8 +37,6 @@ def rerank_embedded() -> str:
 
 
 def _bare(ours: str) -> str:
-    if not (RESULTS / "rerank_bare.json").exists():
-        return ""
     rows: list[dict[str, Any]] = result("rerank_bare")["rows"]
     others = list(rows[0]["gain of"][ours])
     systems = [*others, ours]
