@@ -192,7 +192,7 @@ def test_a_file_of_requests_that_is_not_there_is_wrong_usage(tmp_path: Path) -> 
     missing, out = tmp_path / "no.jsonl", tmp_path / "out.jsonl"
     result = run(app, ["compose", "--in", str(missing), "--out", str(out)])
     assert result.exit_code == 2
-    assert "no.jsonl': it does not exist; name a file of requests, or - for standard input" in result.stderr
+    assert "no.jsonl': No such file or directory" in result.stderr
     assert not out.exists()
 
 
