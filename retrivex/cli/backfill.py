@@ -26,33 +26,23 @@ def backfill(
     kind: Annotated[StoreKind, typer.Argument(metavar="STORE", help="Which vector store it is.")],
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="URL, folder, or connection string.")],
     collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="Collection, table or index.")],
-    layout: Annotated[
-        str, typer.Option("--layout", help="Who filled it: retrivex, langchain, llamaindex, ...")
-    ] = "retrivex",
+    layout: Annotated[str, typer.Option(help="Who filled it: retrivex, langchain, llamaindex, ...")] = "retrivex",
     field: Annotated[
-        list[str] | None,
-        typer.Option("--field", metavar="NAME=PATH", help="Where a field is, as doc_id=metadata.file; repeatable."),
+        list[str] | None, typer.Option(metavar="NAME=PATH", help="As doc_id=metadata.file; repeatable.")
     ] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="COLUMN=VALUE", help="Rows of a table that holds several collections."),
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Rows of a table of several collections.")
     ] = None,
     places: Annotated[
-        Path | None,
-        typer.Option("--places", metavar="FILE", help="Where numbers are kept; COLLECTION.places.db if not said."),
+        Path | None, typer.Option(metavar="FILE", help="Of the numbers; else COLLECTION.places.db.")
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the numbers into the collection, too.")] = False,
     counts: Annotated[
-        str | None,
-        typer.Option("--counts", metavar="TOKENIZER", help="With --write: write token counts and cuts of texts, too."),
+        str | None, typer.Option(metavar="TOKENIZER", help="With --write: token counts and cuts, too.")
     ] = None,
-    by_order: Annotated[
-        bool, typer.Option("--by-order", help="Trust the order of the records where nothing else says it.")
-    ] = False,
-    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, metavar="N", help="Records a request.")] = 500,
-    api_key: Annotated[
-        str | None, typer.Option("--api-key", envvar="RETRIVEX_API_KEY", help="Where the server wants one.")
-    ] = None,
+    by_order: Annotated[bool, typer.Option("--by-order", help="Trust the order of the records.")] = False,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Records a request.")] = 500,
+    api_key: Annotated[str | None, typer.Option(envvar="RETRIVEX_API_KEY", help="Where the server wants one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Give the chunks of a collection the numbers it was filled without, so that hits can grow to neighbours.

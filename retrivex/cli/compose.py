@@ -47,17 +47,14 @@ def compose(
         typer.FileBinaryWrite, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
     ] = "-",  # type: ignore[assignment]
     chunks: Annotated[
-        Path | None, typer.Option("--chunks", metavar="FILE", help="JSONL of chunks that all lines share.", exists=True)
+        Path | None, typer.Option(metavar="FILE", help="JSONL of chunks that all lines share.", exists=True)
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a composition.")] = False,
-    request_schema: Annotated[
-        bool, typer.Option("--request-schema", help="Print the JSON Schema of a request.")
-    ] = False,
+    request_schema: Annotated[bool, typer.Option("--request-schema", help="Print that of a request.")] = False,
     budget: Budget = None,
     window: WindowSize = None,
     k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
+        int | None, typer.Option(metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options")
     ] = None,
     effort: EffortLevel = None,
     order: Order = None,

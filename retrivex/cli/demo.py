@@ -61,12 +61,8 @@ def demo(
     asked: Annotated[
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this instead; repeatable.")
     ] = None,
-    budget: Annotated[
-        int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens of context.")
-    ] = _BUDGET,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Draw what was looked at, too, and why it was shown or not.")
-    ] = False,
+    budget: Annotated[int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens.")] = _BUDGET,
+    explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at, too.")] = False,
 ) -> None:
     """Show what a model would read with and without RetriVex: the same hits, the same number of tokens.
 

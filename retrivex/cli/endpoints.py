@@ -6,7 +6,7 @@ import os
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
@@ -50,14 +50,10 @@ def open_endpoint(
     *,
     key_variable: str = DEFAULT_KEY_VARIABLE,
     answers: Path | None = None,
-    spend_cap: int | None = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    requests_per_minute: int | None = None,
-    tokens_per_minute: int | None = None,
     options: list[str] | None = None,
-    seed: int = 0,
+    **more: Any,
 ) -> Endpoint:
-    """Return the endpoint that the options of a command line ask for.
+    """Return the endpoint that the options of a command line ask for; `more` are further arguments of `Endpoint`.
 
     Raises
     ------
@@ -66,16 +62,6 @@ def open_endpoint(
     EndpointError, StoreError
         If url, model or key break their rule, or the file of answers cannot be opened.
     """
-    made: Endpoint = import_module("retrivex.evaluation.answers.endpoint").Endpoint(  # it needs an extra
-        url,
-        model,
-        api_key=os.environ.get(key_variable) or None,
-        cache=answers,
-        options=parse_pairs(options, "--model-option"),
-        seed=seed,
-        concurrency=concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        spend_cap=spend_cap,
-    )
-    return made
+    key, fields = os.environ.get(key_variable) or None, parse_pairs(options, "--model-option")
+    module = import_module("retrivex.evaluation.answers.endpoint")  # it needs an extra
+    return cast("Endpoint", module.Endpoint(url, model, api_key=key, cache=answers, options=fields, **more))

@@ -18,16 +18,16 @@ from retrivex.composition.trace import Step
 from retrivex.model.hit import DroppedHit
 from retrivex.scoring.second_hops import names_document
 
-MAX_DOCUMENTS = 12
+MAX_DOCUMENTS = 8
 """Documents that are drawn."""
-
-MAX_EMPTY_DOCUMENTS = 4
-"""Documents that are drawn although nothing of them is shown."""
 
 MAX_DROPPED = 5
 """Hits left out that are listed one by one, for each reason."""
 
-_NARROW = 60  # columns below which steps are not explained
+_CONFIDENCE = (
+    "how sure the scorer is that the hits and their neighbours hold the answer at all. Compare it with your own "
+    "questions before you rely on it."
+)
 
 _STEPS = {
     "rerank": "hits scored anew by the reranker",
@@ -66,7 +66,7 @@ class Explanation:
         if self.brief:
             return
         if composition.confidence is not None:
-            yield from _section("Confidence", _confidence(composition))
+            yield from _section("Confidence", Text(f"{composition.confidence:.2f}, from 0 to 1: {_CONFIDENCE}"))
         named = _named_documents(composition)
         if named:
             yield from _section("Named documents", *named)
@@ -104,13 +104,6 @@ def _named_documents(composition: Composition) -> list[Text]:
     return lines
 
 
-def _confidence(composition: Composition) -> Text:
-    return Text(
-        f"{composition.confidence:.2f}, from 0 to 1: how sure the scorer is that the hits and their neighbours hold "
-        "the answer at all. Compare it with your own questions before you rely on it."
-    )
-
-
 def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
     yield Text()
     yield Text(title, style="bold underline")
@@ -120,17 +113,13 @@ def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
 def _pictures(maps: Sequence[ChunkMap], options: ConsoleOptions) -> Iterator[RenderableType]:
     if not maps:
         return
-    full = sum(one.shown for one in maps)
-    drawn = maps[: min(MAX_DOCUMENTS, full + MAX_EMPTY_DOCUMENTS)]
+    drawn = maps[:MAX_DOCUMENTS]
     yield from _section("Chunks", legend(drawn, ascii_only=options.ascii_only))
     for one in drawn:
         yield Text()
         yield one
-    rest = maps[len(drawn) :]
-    if rest:
-        shown = sum(one.shown for one in rest)
-        yield Text()
-        yield Text(f"and {len(rest):,} more documents, {shown:,} of them with something shown", style="dim")
+    if maps[MAX_DOCUMENTS:]:
+        yield Text(f"\nand {len(maps) - MAX_DOCUMENTS:,} more documents", style="dim")
 
 
 def _passages(composition: Composition) -> Iterator[RenderableType]:
@@ -147,19 +136,15 @@ def _indented(line: str) -> Padding:
 
 
 def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
-    wide = options.max_width >= _NARROW
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", no_wrap=True)
-    table.add_column("in", justify="right", no_wrap=True)
-    table.add_column("out", justify="right", no_wrap=True)
-    table.add_column("us" if options.ascii_only else "µs", justify="right", no_wrap=True)
-    if wide:
-        table.add_column("what goes in, and comes out", style="dim")
+    for title in ("in", "out", "us" if options.ascii_only else "µs"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("what goes in, and comes out", style="dim", overflow="fold")
     for step in steps:
-        cells = [step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"]
-        table.add_row(*cells, *([_STEPS.get(step.name, "")] if wide else []))
-    total = sum(step.microseconds for step in steps)
-    table.add_row("total", "", "", f"{total:,.0f}", style="bold")
+        counts = f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"
+        table.add_row(step.name, *counts, _STEPS.get(step.name, ""))
+    table.add_row("total", "", "", f"{sum(step.microseconds for step in steps):,.0f}", style="bold")
     return table
 
 

@@ -47,7 +47,7 @@ def describe(error: BaseException) -> str:
     # of the names that it goes by, --budget and -b, the longest; an argument has none but its own
     name = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
     # as pydantic, which newer versions of typer read values with, begins and ends
-    rule = message.removeprefix("Value error, ").partition(", unable to parse")[0]
+    rule = message.removeprefix("Value error, ").partition(", unable to parse")[0].rstrip(".")
     return describe_error(error, f"{name}: {rule}; --help says more")
 
 

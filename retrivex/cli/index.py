@@ -34,36 +34,16 @@ _FILE_WIDTH = 24
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     db: Database = DEFAULT_DATABASE,
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-    ] = "auto",
-    size: Annotated[
-        int | None,
-        typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences). Usually 200 (3)."),
-    ] = None,
-    overlap: Annotated[
-        int | None,
-        typer.Option("--overlap", metavar="N", help="Tokens (sentence: sentences) that neighbouring chunks share."),
-    ] = None,
+    chunker: Annotated[str, typer.Option(metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")] = "auto",
+    size: Annotated[int | None, typer.Option(metavar="N", help="Most tokens of a chunk (sentence: sentences).")] = None,
+    overlap: Annotated[int | None, typer.Option(metavar="N", help="Tokens (sentences) that neighbours share.")] = None,
     embed: Embed = None,
-    no_embed: Annotated[
-        bool, typer.Option("--no-embed", help="Without vectors; deletes those the database has.")
-    ] = False,
-    tokenizer: Annotated[
-        str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
-    ] = "auto",
-    scope: Annotated[
-        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
-    ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove also documents under PATH that this run does not look for.")
-    ] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
+    tokenizer: Annotated[str, typer.Option(metavar="NAME", help="Whose tokens are counted, as for queries.")] = "auto",
+    scope: Annotated[str | None, typer.Option(metavar="NAME", help="Only queries with it see the documents.")] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only such files; repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="None of these; repeatable.")] = None,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
     approximate_from: Annotated[
         int,
         typer.Option(

@@ -35,11 +35,9 @@ def inspect(
         Path | None, typer.Argument(metavar="[FILE]", help="The database, in place of --db.", show_default=False)
     ] = None,
     db: Database = DEFAULT_DATABASE,
-    document: Annotated[
-        str | None, typer.Option("--document", "-d", metavar="ID", help="Show the chunks of this document.")
-    ] = None,
+    document: Annotated[str | None, typer.Option("--document", "-d", metavar="ID", help="Show its chunks.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Documents to list.")] = SAMPLE,
-    check: Annotated[bool, typer.Option("--check", help="Read everything and say whether it is whole.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Read all and say if it is whole.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a database holds: documents, chunks, tokens, vectors, and how they were made.

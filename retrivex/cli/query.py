@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from retrivex.cli.explain import Explanation, summary
 from retrivex.cli.options import (
@@ -32,7 +31,7 @@ from retrivex.cli.options import (
     parse_pairs,
 )
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
-from retrivex.cli.terminal import console, note, numbered, one_line, visible, write_json, write_text
+from retrivex.cli.terminal import console, note, numbered, one_line, write_json, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Citation, Composition
 from retrivex.composition.headings import cite_headings
@@ -70,18 +69,13 @@ def query(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.", show_default=False)],
     db: Database = DEFAULT_DATABASE,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.TEXT,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Draw what was looked at and why it was shown or not.")
-    ] = False,
-    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
-    mode: Annotated[
-        Mode, typer.Option("--mode", help="Find hits by words (bm25), by meaning (dense), or both (hybrid).")
-    ] = Mode.AUTO,
+    explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at and why.")] = False,
+    k: Annotated[int, typer.Option(min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
+    mode: Annotated[Mode, typer.Option(help="Find hits by words (bm25), by meaning (dense), or both.")] = Mode.AUTO,
     embed: Embed = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where",
             metavar="FIELD=VALUE",
             help="Only such chunks: doc_id, source, page, timestamp, heading or metadata.<key>; repeatable.",
         ),
@@ -99,10 +93,7 @@ def query(
     rerank_model: RerankModel = None,
     trace: WithTrace = False,
     as_json: AsJson = False,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the answer, too, as a web page that explains it."),
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answer, too, as a web page.")] = None,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
 
@@ -134,7 +125,9 @@ def query(
         if html is not None:
             given |= {"hits": k, "database": str(db), "embed": embed or store.vector_model}
             code = write_code(question, retrieval, reranked=reranker is not None, **given)
-            write_page(html, Answer(composition, retrieval, fetch_chunks(composition, store, visible_scope), code))
+            chunks = fetch_chunks(composition, store, visible_scope)
+            page = write_recording(write_view([Answer(composition, retrieval, chunks, code)]))
+            html.write_text(page, encoding="utf-8")
     _print(composition, output, explain=explain, trace=trace)
 
 
@@ -144,20 +137,6 @@ def ask(
     """Find hits and compose, with the arguments of `compose_question`; the retriever's warnings are among its own."""
     encoder, said = encoder_for_query(embed, store, given.get("mode", "auto"))
     return compose_question(composer, store, question, encoder=encoder, said=said, **given)
-
-
-def write_page(path: Path, answer: Answer) -> None:
-    """Write an answer as one HTML file that needs nothing else.
-
-    Raises
-    ------
-    typer.BadParameter
-        If the file cannot be written.
-    """
-    try:
-        path.write_text(write_recording(write_view([answer])), encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"--html {path} cannot be written: {error.strerror}") from error
 
 
 def _print(composition: Composition, output: Format, *, explain: bool, trace: bool) -> None:
@@ -188,27 +167,13 @@ def _why_empty(composition: Composition) -> str:
 
 def _print_context(composition: Composition, *, markdown: bool) -> None:
     """Print the context and the list of its sources."""
-    on_terminal = sys.stdout.isatty()
-    if on_terminal and not markdown:
-        console().print(_highlight(composition), soft_wrap=True)
-    else:
-        write_text(composition.text)
+    write_text(composition.text)
     if markdown:
         write_text("\n## Sources\n\n" + "\n".join(f"{n}. {line}" for n, line in sources(composition, code="`")))
         return
     write_text("\n".join(["\nSources", *(f"[{number}] {line}" for number, line in sources(composition))]))
-    if on_terminal:
+    if sys.stdout.isatty():
         console().print(f"\n{summary(composition)}", style="dim", soft_wrap=True)
-
-
-def _highlight(composition: Composition) -> Text:
-    """Return the context with everything that is not source text set off."""
-    text = Text(visible(composition.text))
-    end = 0
-    for citation in composition.citations:
-        text.stylize("bold cyan", end, citation.start)
-        end = citation.end
-    return text
 
 
 def sources(composition: Composition, *, code: str = "") -> Iterator[tuple[int, str]]:

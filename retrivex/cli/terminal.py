@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -68,8 +67,10 @@ def say(text: str, *, style: str = "", indent: int = 0, to_stderr: bool = False,
     screen = console(to_stderr=to_stderr)
     if whole and not screen.is_terminal:
         screen.print(f"{' ' * indent}{text}", style=style, soft_wrap=True)
-    else:
-        screen.print(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+        return
+    for line in Text(text).wrap(screen, max(1, screen.width - indent)):
+        line.rstrip()
+        screen.print(Text.assemble(" " * indent, line), style=style)
 
 
 def is_interactive() -> bool:

@@ -200,7 +200,7 @@ def test_documents_with_something_shown_come_first() -> None:
     maps = chunk_maps(made)
     assert [chunk_map.doc_id for chunk_map in maps[:3]] == ["h", "g", "f"]
     assert [chunk_map.shown for chunk_map in maps] == [True] * 2 + [False] * 6
-    assert "and 2 more documents, 0 of them with something shown" in draw(Explanation(made))
+    assert "more documents" not in draw(Explanation(made))
 
 
 @pytest.mark.parametrize("width", [24, 40, 80, 120])
