@@ -24,6 +24,8 @@ MAX_DOCUMENTS = 8
 MAX_DROPPED = 5
 """Hits left out that are listed one by one, for each reason."""
 
+_NARROW = 60  # columns below which steps are not explained
+
 _CONFIDENCE = (
     "how sure the scorer is that the hits and their neighbours hold the answer at all. Compare it with your own "
     "questions before you rely on it."
@@ -140,10 +142,12 @@ def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
     table.add_column("step", no_wrap=True)
     for title in ("in", "out", "us" if options.ascii_only else "µs"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("what goes in, and comes out", style="dim", overflow="fold")
+    wide = options.max_width >= _NARROW
+    if wide:
+        table.add_column("what goes in, and comes out", style="dim")
     for step in steps:
         counts = f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"
-        table.add_row(step.name, *counts, _STEPS.get(step.name, ""))
+        table.add_row(step.name, *counts, *([_STEPS.get(step.name, "")] if wide else []))
     table.add_row("total", "", "", f"{sum(step.microseconds for step in steps):,.0f}", style="bold")
     return table
 
