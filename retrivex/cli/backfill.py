@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import TaskID
 
 from retrivex.cli.collections import StoreKind
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, progress, write_json, write_text
+from retrivex.tokens.tokenizer import DEFAULT_ENCODING, get_tokenizer
 
 if TYPE_CHECKING:
     from retrivex.adapters.base.backfill import Backfilled
@@ -26,33 +26,23 @@ def backfill(
     kind: Annotated[StoreKind, typer.Argument(metavar="STORE", help="Which vector store it is.")],
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="URL, folder, or connection string.")],
     collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="Collection, table or index.")],
-    layout: Annotated[
-        str, typer.Option("--layout", help="Who filled it: retrivex, langchain, llamaindex, ...")
-    ] = "retrivex",
+    layout: Annotated[str, typer.Option(help="Who filled it: retrivex, langchain, llamaindex, ...")] = "retrivex",
     field: Annotated[
-        list[str] | None,
-        typer.Option("--field", metavar="NAME=PATH", help="Where a field is, as doc_id=metadata.file; repeatable."),
+        list[str] | None, typer.Option(metavar="NAME=PATH", help="As doc_id=metadata.file; repeatable.")
     ] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="COLUMN=VALUE", help="Rows of a table that holds several collections."),
+        list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Rows of a table of several collections.")
     ] = None,
     places: Annotated[
-        Path | None,
-        typer.Option("--places", metavar="FILE", help="Where numbers are kept; COLLECTION.places.db if not said."),
+        Path | None, typer.Option(metavar="FILE", help="Of the numbers; else COLLECTION.places.db.")
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the numbers into the collection, too.")] = False,
     counts: Annotated[
-        str | None,
-        typer.Option("--counts", metavar="TOKENIZER", help="With --write: write token counts and cuts of texts, too."),
+        str | None, typer.Option(metavar="TOKENIZER", help="With --write: token counts and cuts, too.")
     ] = None,
-    by_order: Annotated[
-        bool, typer.Option("--by-order", help="Trust the order of the records where nothing else says it.")
-    ] = False,
-    batch: Annotated[int, typer.Option("--batch", min=1, max=10_000, metavar="N", help="Records a request.")] = 500,
-    api_key: Annotated[
-        str | None, typer.Option("--api-key", envvar="RETRIVEX_API_KEY", help="Where the server wants one.")
-    ] = None,
+    by_order: Annotated[bool, typer.Option("--by-order", help="Trust the order of the records.")] = False,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Records a request.")] = 500,
+    api_key: Annotated[str | None, typer.Option(envvar="RETRIVEX_API_KEY", help="Where the server wants one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Give the chunks of a collection the numbers it was filled without, so that hits can grow to neighbours.
@@ -67,30 +57,29 @@ def backfill(
         --only collection_id="3f2c..."
       retrivex backfill lancedb data/lance notes --field doc_id=file --field char_start=offset
     """
-    adapters = import_module("retrivex.adapters.base.backfill")
-    files = import_module("retrivex.adapters.base.positions_file")
-    opening = import_module("retrivex.adapters.base.opening")
-    found = opening.open_collection(kind.value, address, collection, layout, api_key, parse_pairs(only, "--only"))
+    found = import_module("retrivex.adapters.base.opening").open_collection(
+        kind.value, address, collection, layout, api_key, parse_pairs(only, "--only")
+    )
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))
     if counts is not None and not write:
         raise typer.BadParameter("--counts: counts are kept in the collection only; add --write, or leave --counts out")
-    tokens = import_module("retrivex.tokens.tokenizer")
     # what `auto` means, by its name: that never falls back to estimates, which would stay in the records
-    named = tokens.DEFAULT_ENCODING if counts == "auto" else counts
-    tokenizer = None if named is None else tokens.get_tokenizer(named)
+    named = DEFAULT_ENCODING if counts == "auto" else counts
+    tokenizer = None if named is None else get_tokenizer(named)
     path = places or Path(f"{collection}.places.db")
-    with files.Places(path, create=True) as file, progress("reading") as bar:
-        steps: dict[str, TaskID] = {"reading": bar.task_ids[0]}
+    places_file = import_module("retrivex.adapters.base.positions_file").Places(path, create=True)
+    with places_file as file, progress("reading") as bar:
+        steps = {"reading": bar.task_ids[0]}
 
         def report(step: str, done: int, total: int | None) -> None:
             if step not in steps:
-                steps[step] = bar.add_task(step, total=total)
+                steps[step] = bar.add_task(step)
             bar.update(steps[step], completed=done, total=total)
 
         # the address may hold a password: the part that identifies it is enough
         origin = hashlib.sha256(f"{kind.value} {address} {sorted(only or [])}".encode()).hexdigest()[:12]
-        made = adapters.backfill(
+        made = import_module("retrivex.adapters.base.backfill").backfill(
             found, file, origin=origin, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
         )
     _show(made, path, as_json=as_json)
@@ -104,8 +93,7 @@ def _names(known: Any, given: list[str]) -> dict[str, tuple[str, ...]]:
     wrong = [name for name in pairs if name not in allowed]
     if wrong:
         raise typer.BadParameter(f"--field {wrong[0]}: there is no such field; choose of {', '.join(allowed)}")
-    root = known.root
-    prefix = f"{root}." if root else ""
+    prefix = f"{known.root}." if known.root else ""
     return {name: (str(path).removeprefix(prefix),) for name, path in pairs.items()}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len
+from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -18,11 +18,10 @@ from retrivex.expansion.guards import STOP_LETTERS
 MAX_ROWS = 6
 """Rows of cells a document gets; what has no room is counted."""
 
-_INDENT = 2
+_INDENT = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class CellStyle:
+class CellStyle(NamedTuple):
     """The glyph and colour of one kind of cell.
 
     Parameters
@@ -49,33 +48,8 @@ _CELL_STYLES = {
 }
 _REFUSED = "red"
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One chunk of the map.
-
-    Parameters
-    ----------
-    chunk_id : its number
-    role, outcome : see `ChunkNote`
-    reason : the guard, where it was refused
-    label : citation numbers of the spans that begin here, `1` or `1,3`
-    """
-
-    chunk_id: int
-    role: str
-    outcome: str
-    reason: str | None = None
-    label: str = ""
-
-    @property
-    def shown(self) -> bool:
-        """Whether its text, or a part of it, is in the context."""
-        return self.outcome == "selected"
-
-
-Row: TypeAlias = list[Cell | None]
-"""Cells side by side; None stands for chunks that were not touched."""
+Row: TypeAlias = Sequence[ChunkNote | None]
+"""Chunks side by side; None stands for those that were not touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +60,49 @@ class ChunkMap:
     ----------
     doc_id : the document
     caption : what is shown of it, `shown: chunks 2-5 (12 in all)`
-    cells : touched chunks, ascending
+    notes : touched chunks, ascending
+    labels : citation numbers of the passages that begin at a chunk, `1` or `1,3`, by its number
     """
 
     doc_id: str
     caption: str
-    cells: tuple[Cell, ...]
+    notes: tuple[ChunkNote, ...]
+    labels: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def shown(self) -> bool:
         """Whether anything of the document is in the context."""
-        return any(cell.shown for cell in self.cells)
+        return any(note.outcome == "selected" for note in self.notes)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the title, and for each row of cells citation numbers, cells and chunk numbers."""
-        yield self._title()
-        cell_width = max(3, len(str(self.cells[-1].chunk_id)) + 1) if self.cells else 3
-        per_row = max(1, (options.max_width - _INDENT) // cell_width)
-        rows, left_out = _fit(self.cells, per_row)
-        for row in rows:
-            yield from _draw(row, cell_width, ascii_only=options.ascii_only)
-        if left_out:
-            yield Text(f"{' ' * _INDENT}and {left_out:,} more chunks", style="dim")
-
-    def _title(self) -> Text:
         title = Text.assemble((one_line(self.doc_id), "bold"), "  ", (self.caption, "dim"), overflow="fold")
         title.rstrip()
-        return title
+        yield title
+        width = max(3, *(len(str(note.chunk_id)) + 1 for note in self.notes[-1:]), 0)
+        per_row = max(1, (options.max_width - len(_INDENT)) // width)
+        rows = _rows(self.notes, per_row)
+        if len(rows) > MAX_ROWS:
+            rows = _rows([note for note in self.notes if note.outcome == "selected"], per_row)[:MAX_ROWS]
+        for row in rows:
+            yield from self._draw(row, width, ascii_only=options.ascii_only)
+        left_out = len(self.notes) - sum(note is not None for row in rows for note in row)
+        if left_out:
+            yield Text(f"{_INDENT}and {left_out:,} more chunks", style="dim")
+
+    def _draw(self, row: Row, width: int, *, ascii_only: bool) -> Iterator[Text]:
+        places = [
+            (at, self.labels[note.chunk_id]) for at, note in enumerate(row) if note and note.chunk_id in self.labels
+        ]
+        above = ""
+        for at, label in places:  # a long one may reach over the cells behind it
+            above = f"{above} ".ljust(at * width) if len(above) > at * width else above.ljust(at * width)
+            above += f"[{label}]"
+        if above:
+            yield _line(Text(above, style="bold"))
+        yield _line(Text.assemble(*(_cell(note, width, ascii_only=ascii_only) for note in row)))
+        numbers = "".join(("" if note is None else str(note.chunk_id)).center(width) for note in row)
+        yield _line(Text(numbers, style="dim"))
 
 
 def chunk_maps(composition: Composition) -> list[ChunkMap]:
@@ -120,7 +110,11 @@ def chunk_maps(composition: Composition) -> list[ChunkMap]:
     by_document: dict[str, list[ChunkNote]] = {}
     for note in composition.trace.notes:
         by_document.setdefault(note.doc_id, []).append(note)
-    labels = _labels(composition)
+    labels: dict[str, dict[int, str]] = {}
+    for number, span in enumerate(composition.spans, start=1):
+        known = labels.setdefault(span.doc_id, {})
+        first = span.chunk_ids[0]
+        known[first] = f"{known[first]},{number}" if first in known else str(number)
     captions = {coverage.doc_id: f"shown: {coverage}" for coverage in composition.coverage}
     ranks = {doc_id: rank for rank, doc_id in enumerate(captions)}
 
@@ -132,114 +126,53 @@ def chunk_maps(composition: Composition) -> list[ChunkMap]:
         ChunkMap(
             doc_id,
             captions.get(doc_id, "nothing shown"),
-            tuple(
-                Cell(note.chunk_id, note.role, note.outcome, note.reason, labels.get((doc_id, note.chunk_id), ""))
-                for note in sorted(by_document[doc_id], key=lambda note: note.chunk_id)
-            ),
+            tuple(sorted(by_document[doc_id], key=lambda note: note.chunk_id)),
+            labels.get(doc_id, {}),
         )
         for doc_id in sorted(by_document, key=rank)
     ]
 
 
-def legend(maps: Sequence[ChunkMap], width: int, *, ascii_only: bool) -> list[Text]:
-    """Return what the glyphs that occur in `maps` mean, in lines of at most `width` columns where they fit."""
-    cells = [cell for one in maps for cell in one.cells]
-    kinds = {(cell.role, cell.outcome) for cell in cells}
-    reasons = {cell.reason for cell in cells if cell.outcome == "refused"}
+def legend(maps: Sequence[ChunkMap], *, ascii_only: bool) -> Columns:
+    """Return what the glyphs that occur in `maps` mean."""
+    notes = [note for one in maps for note in one.notes]
+    kinds = {(note.role, note.outcome) for note in notes}
+    reasons = {note.reason for note in notes if note.outcome == "refused"}
     entries = [
         Text.assemble((style.plain if ascii_only else style.glyph, style.style), f" {style.word}")
         for kind, style in _CELL_STYLES.items()
         if kind in kinds
     ]
-    entries += [
+    stops = [
         Text.assemble((letter, _REFUSED), f" stopped by {reason}")
         for reason, letter in STOP_LETTERS.items()
         if reason in reasons
     ]
-    lines: list[Text] = []
-    for entry in entries:
-        if lines and len(lines[-1]) + 3 + len(entry) <= width:
-            lines[-1] = Text.assemble(lines[-1], "   ", entry)
-        else:
-            lines.append(entry)
-    return lines
+    return Columns([*entries, *stops], padding=(0, 3))
 
 
-def _labels(composition: Composition) -> dict[tuple[str, int], str]:
-    made: dict[tuple[str, int], str] = {}
-    for number, span in enumerate(composition.spans, start=1):
-        key = (span.doc_id, span.chunk_ids[0])
-        made[key] = f"{made[key]},{number}" if key in made else str(number)
-    return made
+def _rows(notes: Sequence[ChunkNote], per_row: int) -> list[Row]:
+    """Break chunks into rows, with a None where their numbers jump."""
+    cells: list[ChunkNote | None] = []
+    following = 0
+    for note in notes:
+        cells += [note] if note.chunk_id == following else [None, note]
+        following = note.chunk_id + 1
+    return [cells[start : start + per_row] for start in range(0, len(cells), per_row)]
 
 
-def _rows(cells: Sequence[Cell], per_row: int) -> list[Row]:
-    """Break cells into rows, with a None where chunk numbers jump."""
-    rows: list[Row] = [[]] if cells else []
-    before: int | None = None
-    for cell in cells:
-        jump = cell.chunk_id != 0 if before is None else cell.chunk_id != before + 1
-        before = cell.chunk_id
-        if jump and per_row > 1:
-            # a jump at the end of a row is drawn with what follows it
-            if len(rows[-1]) + 2 > per_row:
-                rows.append([])
-            rows[-1].append(None)
-        if len(rows[-1]) >= per_row:
-            rows.append([])
-        rows[-1].append(cell)
-    return rows
-
-
-def _fit(cells: Sequence[Cell], per_row: int) -> tuple[list[Row], int]:
-    """Return at most `MAX_ROWS` rows and the number of cells left out, the least telling first."""
-    rows = _rows(cells, per_row)
-    kept = list(cells)
-    for dispensable in (("neighbour", "link", "beyond"), ("seed",)):
-        if len(rows) <= MAX_ROWS:
-            break
-        kept = [cell for cell in kept if cell.shown or cell.role not in dispensable]
-        rows = _rows(kept, per_row)
-    rows = rows[:MAX_ROWS]
-    return rows, len(cells) - sum(cell is not None for row in rows for cell in row)
-
-
-def _draw(row: Row, width: int, *, ascii_only: bool) -> Iterator[Text]:
-    if any(cell is not None and cell.label for cell in row):
-        yield _labels_line(row, width)
-    line = Text(" " * _INDENT)
-    for cell in row:
-        line.append_text(_cell(cell, width, ascii_only=ascii_only))
-    line.rstrip()
-    yield _no_wrap(line)
-    numbers = "".join(("" if cell is None else str(cell.chunk_id)).center(width) for cell in row)
-    yield _no_wrap(Text(" " * _INDENT + numbers.rstrip(), style="dim"))
-
-
-def _labels_line(row: Row, width: int) -> Text:
-    """Write `[1]` above the first chunk of span 1; a long one may reach over the cells behind it."""
-    text = ""
-    for place, cell in enumerate(row):
-        if cell is not None and cell.label:
-            start = _INDENT + place * width
-            text = text.ljust(start) if len(text) <= start else text + " "
-            text += f"[{cell.label}]"
-    return _no_wrap(Text(text, style="bold"))
-
-
-def _cell(cell: Cell | None, width: int, *, ascii_only: bool) -> Text:
-    if cell is None:
+def _cell(note: ChunkNote | None, width: int, *, ascii_only: bool) -> Text:
+    if note is None:
         return Text(("..." if ascii_only else "⋯").center(width)[:width], style="dim")
-    if cell.outcome == "refused":
-        letter = STOP_LETTERS.get(cell.reason or "", "x")
-        return Text(letter.center(width), style=_REFUSED)
-    style = _CELL_STYLES[cell.role, cell.outcome]
+    if note.outcome == "refused":
+        return Text(STOP_LETTERS.get(note.reason or "", "x").center(width), style=_REFUSED)
+    style = _CELL_STYLES[note.role, note.outcome]
     glyph = style.plain if ascii_only else style.glyph
-    return Text(glyph * width if cell.shown else glyph.center(width), style=style.style)
+    return Text(glyph * width if note.outcome == "selected" else glyph.center(width), style=style.style)
 
 
-def _no_wrap(text: Text) -> Text:
-    text.no_wrap = True
-    text.overflow = "crop"
-    assert cell_len(text.plain) == len(text.plain)  # every glyph of the picture is one column wide
-    return text
+def _line(text: Text) -> Text:
+    """Return a line of the picture, which is cut where the terminal is narrower than a cell."""
+    line = Text.assemble(_INDENT, text, no_wrap=True, overflow="crop")
+    line.rstrip()
+    return line

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -19,6 +18,8 @@ from retrivex.cli.explain import Explanation
 from retrivex.cli.index import list_problems
 from retrivex.cli.query import ask, sources
 from retrivex.cli.terminal import console, note, one_line, visible, write_text
+from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.model.hit import SeedHit
@@ -28,45 +29,25 @@ from retrivex.stores import SQLiteStore
 from retrivex.text.quotes import find_quote
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
-
-@dataclass(frozen=True, slots=True)
-class DemoQuestion:
-    """A question, and the sentences that answer it together.
-
-    Parameters
-    ----------
-    text : the question
-    answer : sentences of the pages; empty where the answer is not known
-    """
-
-    text: str
-    answer: tuple[str, ...] = ()
-
-
 PAGES = Path(__file__).with_name("demo_pages")
 """Help pages of an invented bike-sharing service."""
 
-QUESTIONS = (
-    DemoQuestion(
-        "Can I get money back for a year pass that I no longer use?",
-        (
-            "A pass can be given back within two weeks if it was never used.",
-            "for each month that has not begun you get back nine euros.",
-            "Refunds go to the card that was charged and take up to ten days.",
-        ),
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "Can I get money back for a year pass that I no longer use?": (
+        "A pass can be given back within two weeks if it was never used.",
+        "for each month that has not begun you get back nine euros.",
+        "Refunds go to the card that was charged and take up to ten days.",
     ),
-    DemoQuestion(
-        "What do I do when the station is full?",
-        (
-            "If a station is full, the app shows the nearest free docks",
-            "A bike that stands beside a dock is not returned, and the ride goes on.",
-        ),
+    "What do I do when the station is full?": (
+        "If a station is full, the app shows the nearest free docks",
+        "A bike that stands beside a dock is not returned, and the ride goes on.",
     ),
-    DemoQuestion(
-        "What does an electric bike cost?",
-        ("Electric bikes cost 20 cents a minute.", "With a pass, electric bikes cost 8 cents a minute"),
+    "What does an electric bike cost?": (
+        "Electric bikes cost 20 cents a minute.",
+        "With a pass, electric bikes cost 8 cents a minute",
     ),
-)
+}
+"""Questions, each with the sentences that answer it together."""
 
 _HITS = 12
 _BUDGET = 215
@@ -80,12 +61,8 @@ def demo(
     asked: Annotated[
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this instead; repeatable.")
     ] = None,
-    budget: Annotated[
-        int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens of context.")
-    ] = _BUDGET,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Draw what was looked at, too, and why it was shown or not.")
-    ] = False,
+    budget: Annotated[int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens.")] = _BUDGET,
+    explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at, too.")] = False,
 ) -> None:
     """Show what a model would read with and without RetriVex: the same hits, the same number of tokens.
 
@@ -102,7 +79,7 @@ def demo(
         raise typer.BadParameter(
             f"{one_line(str(folder))} has questions of its own: ask one, as in --ask 'What is ...?'"
         )
-    questions = [DemoQuestion(text) for text in asked or ()] or list(QUESTIONS)
+    questions = dict.fromkeys(asked, ()) if asked else QUESTIONS
     pages = folder or PAGES
     tokenizer, messages = resolve_tokenizer()
     for message in messages:
@@ -113,8 +90,10 @@ def demo(
         if not report.documents:
             raise typer.BadParameter(f"{one_line(str(pages))} holds nothing that can be read: give another folder")
         _report_index(report, folder, budget)
-        for question in questions:
-            _answer(store, question, budget, tokenizer, explain=explain)
+        for question, answer in questions.items():
+            composition = _show(store, question, answer, budget, tokenizer)
+            if explain:
+                console().print(Explanation(composition, brief=True))
     write_text('\nYour own files: retrivex index FOLDER, then retrivex query "..." --explain')
 
 
@@ -127,18 +106,18 @@ def _report_index(report: IndexReport, folder: Path | None, budget: int) -> None
     )
 
 
-def _answer(store: SQLiteStore, question: DemoQuestion, budget: int, tokenizer: Tokenizer, *, explain: bool) -> None:
+def _show(store: SQLiteStore, question: str, answer: Sequence[str], budget: int, tokenizer: Tokenizer) -> Composition:
     encoder = HashingEncoder()
-    composition = ask(store, question.text, RetrievalConfig(token_budget=budget), k=_HITS, embed=encoder.name)
-    hits = LocalRetriever(store, encoder).retrieve(question.text, _HITS)
+    composer = SpanComposer(RetrievalConfig(token_budget=budget))
+    composition = ask(store, question, composer, k=_HITS, embed=encoder.name)
+    hits = LocalRetriever(store, encoder).retrieve(question, _HITS)
     plain = "\n\n".join(hit.chunk.text.strip() for hit in plain_hits(hits, budget, tokenizer))
     places = "\n".join(f"[{number}] {line}" for number, line in sources(composition))
     screen = console()
     screen.print()
-    screen.print(Rule(Text(one_line(question.text), style="bold"), align="left"))
-    screen.print(_side_by_side(plain, composition.text, places, question.answer))
-    if explain:
-        screen.print(Explanation(composition, brief=True))
+    screen.print(Rule(Text(one_line(question), style="bold"), align="left"))
+    screen.print(_side_by_side(plain, composition.text, places, answer))
+    return composition
 
 
 def plain_hits(hits: list[SeedHit], budget: int, tokenizer: Tokenizer) -> list[SeedHit]:
@@ -151,7 +130,7 @@ def plain_hits(hits: list[SeedHit], budget: int, tokenizer: Tokenizer) -> list[S
     return kept
 
 
-def _side_by_side(plain: str, context: str, places: str, answer: tuple[str, ...]) -> Table:
+def _side_by_side(plain: str, context: str, places: str, answer: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, expand=True)
     for title in ("Without RetriVex: the best chunks", "With RetriVex"):
         table.add_column(title, ratio=1, overflow="fold")
@@ -163,7 +142,7 @@ def _side_by_side(plain: str, context: str, places: str, answer: tuple[str, ...]
     return table
 
 
-def verdict(text: str, answer: tuple[str, ...]) -> str:
+def verdict(text: str, answer: Sequence[str]) -> str:
     """Return how much of an answer a text holds, in words.
 
     Examples
@@ -177,13 +156,9 @@ def verdict(text: str, answer: tuple[str, ...]) -> str:
     return f"Part of the answer: {found} of {len(answer)} sentences" if found else "Not the answer"
 
 
-def _highlighted(text: str, answer: tuple[str, ...]) -> Text:
+def _highlighted(text: str, answer: Sequence[str]) -> Text:
     marked = Text(visible(text))
-    for start, end in _found(text, answer):
-        marked.stylize("bold green", start, end)
-    return marked
-
-
-def _found(text: str, answer: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     for sentence in answer:
-        yield from find_quote(text, sentence)
+        for start, end in find_quote(text, sentence):
+            marked.stylize("bold green", start, end)
+    return marked

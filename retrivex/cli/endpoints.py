@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
@@ -14,62 +15,32 @@ from retrivex.cli.options import parse_pairs
 if TYPE_CHECKING:
     from retrivex.evaluation.answers.endpoint import Endpoint
 
-_MODEL = "Model"
+_option = partial(typer.Option, rich_help_panel="Model")
+_url = partial(_option, "--model-url", metavar="URL", help="OpenAI-compatible endpoint, e.g. http://localhost:8000/v1.")
+_name = partial(_option, "--model", metavar="NAME", help="As the endpoint calls it.")
 
-_URL_HELP = "OpenAI-compatible endpoint, e.g. http://localhost:8000/v1."
-_NAME_HELP = "As the endpoint calls it."
+_ANSWERS_HELP = "Keeps answers, so that nothing is asked twice and a run that was stopped goes on."
+_FIELD_HELP = "Further field of a request, null for none of it; repeatable."
 
-ModelUrl: TypeAlias = Annotated[
-    str,
-    typer.Option("--model-url", metavar="URL", envvar="RETRIVEX_MODEL_URL", help=_URL_HELP, rich_help_panel=_MODEL),
-]
-ModelName: TypeAlias = Annotated[str, typer.Option("--model", metavar="NAME", help=_NAME_HELP, rich_help_panel=_MODEL)]
+ModelUrl: TypeAlias = Annotated[str, _url(envvar="RETRIVEX_MODEL_URL")]
+ModelName: TypeAlias = Annotated[str, _name()]
 # not out of the environment: where a model is optional, nobody is to pay for one that was not asked for here
-OptionalModelUrl: TypeAlias = Annotated[
-    str | None, typer.Option("--model-url", metavar="URL", help=_URL_HELP, rich_help_panel=_MODEL)
-]
-OptionalModelName: TypeAlias = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help=_NAME_HELP, rich_help_panel=_MODEL)
-]
+OptionalModelUrl: TypeAlias = Annotated[str | None, _url()]
+OptionalModelName: TypeAlias = Annotated[str | None, _name()]
 KeyVariable: TypeAlias = Annotated[
-    str,
-    typer.Option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.", rich_help_panel=_MODEL),
+    str, _option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.")
 ]
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
-AnswerFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--answers",
-        metavar="FILE",
-        help="Keeps answers, so that nothing is asked twice and a run that was stopped goes on.",
-        rich_help_panel=_MODEL,
-    ),
-]
+AnswerFile: TypeAlias = Annotated[Path | None, _option("--answers", metavar="FILE", help=_ANSWERS_HELP)]
 SpendCapTokens: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.", rich_help_panel=_MODEL
-    ),
+    int | None, _option("--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.")
 ]
-Concurrency: TypeAlias = Annotated[
-    int, typer.Option("--concurrency", min=1, metavar="N", help="Requests at a time.", rich_help_panel=_MODEL)
-]
+Concurrency: TypeAlias = Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")]
 DEFAULT_CONCURRENCY = 4
-PerMinute: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--requests-per-minute", min=1, metavar="N", help="At most.", rich_help_panel=_MODEL),
-]
-TokensPerMinute: TypeAlias = Annotated[
-    int | None, typer.Option("--tokens-per-minute", min=1, metavar="N", help="At most.", rich_help_panel=_MODEL)
-]
+PerMinute: TypeAlias = Annotated[int | None, _option("--requests-per-minute", min=1, metavar="N", help="At most.")]
+TokensPerMinute: TypeAlias = Annotated[int | None, _option("--tokens-per-minute", min=1, metavar="N", help="At most.")]
 ModelOptions: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model-option",
-        metavar="FIELD=VALUE",
-        help="Further field of a request, null for none of it; repeatable.",
-        rich_help_panel=_MODEL,
-    ),
+    list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)
 ]
 
 
@@ -79,14 +50,10 @@ def open_endpoint(
     *,
     key_variable: str = DEFAULT_KEY_VARIABLE,
     answers: Path | None = None,
-    spend_cap: int | None = None,
-    concurrency: int = DEFAULT_CONCURRENCY,
-    requests_per_minute: int | None = None,
-    tokens_per_minute: int | None = None,
     options: list[str] | None = None,
-    seed: int = 0,
+    **more: Any,
 ) -> Endpoint:
-    """Return the endpoint that the options of a command line ask for.
+    """Return the endpoint that the options of a command line ask for; `more` are further arguments of `Endpoint`.
 
     Raises
     ------
@@ -95,16 +62,6 @@ def open_endpoint(
     EndpointError, StoreError
         If url, model or key break their rule, or the file of answers cannot be opened.
     """
-    made: Endpoint = import_module("retrivex.evaluation.answers.endpoint").Endpoint(  # it needs an extra
-        url,
-        model,
-        api_key=os.environ.get(key_variable) or None,
-        cache=answers,
-        options=parse_pairs(options, "--model-option"),
-        seed=seed,
-        concurrency=concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        spend_cap=spend_cap,
-    )
-    return made
+    key, fields = os.environ.get(key_variable) or None, parse_pairs(options, "--model-option")
+    module = import_module("retrivex.evaluation.answers.endpoint")  # it needs an extra
+    return cast("Endpoint", module.Endpoint(url, model, api_key=key, cache=answers, options=fields, **more))

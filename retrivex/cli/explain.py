@@ -11,24 +11,25 @@ from rich.table import Table
 from rich.text import Text
 
 from retrivex.cli.chunk_map import ChunkMap, chunk_maps, legend
-from retrivex.cli.terminal import one_line
+from retrivex.cli.terminal import counted, numbered, one_line
 from retrivex.composer.reasons import DROP_REASONS, PassageReasons
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Step
 from retrivex.model.hit import DroppedHit
-from retrivex.model.span import Span
 from retrivex.scoring.second_hops import names_document
 
-MAX_DOCUMENTS = 12
+MAX_DOCUMENTS = 8
 """Documents that are drawn."""
-
-MAX_EMPTY_DOCUMENTS = 4
-"""Documents that are drawn although nothing of them is shown."""
 
 MAX_DROPPED = 5
 """Hits left out that are listed one by one, for each reason."""
 
 _NARROW = 60  # columns below which steps are not explained
+
+_CONFIDENCE = (
+    "how sure the scorer is that the hits and their neighbours hold the answer at all. Compare it with your own "
+    "questions before you rely on it."
+)
 
 _STEPS = {
     "rerank": "hits scored anew by the reranker",
@@ -63,11 +64,11 @@ class Explanation:
         composition = self.composition
         yield from _pictures(chunk_maps(composition), options)
         if composition.spans:
-            yield from _section("Passages", *_passages(composition, options))
+            yield from _section("Passages", *_passages(composition))
         if self.brief:
             return
         if composition.confidence is not None:
-            yield from _section("Confidence", _confidence(composition))
+            yield from _section("Confidence", Text(f"{composition.confidence:.2f}, from 0 to 1: {_CONFIDENCE}"))
         named = _named_documents(composition)
         if named:
             yield from _section("Named documents", *named)
@@ -83,11 +84,10 @@ class Explanation:
 
 def summary(composition: Composition) -> str:
     """Return the outcome in a line."""
-    spans = len(composition.spans)
     documents = len({span.doc_id for span in composition.spans})
     return (
         f"{composition.tokens:,} of {composition.token_budget:,} tokens ({composition.tokenizer}), "
-        f"{spans} {'span' if spans == 1 else 'spans'} of {documents} {'document' if documents == 1 else 'documents'}"
+        f"{counted(len(composition.spans), 'span')} of {counted(documents, 'document')}"
     )
 
 
@@ -106,13 +106,6 @@ def _named_documents(composition: Composition) -> list[Text]:
     return lines
 
 
-def _confidence(composition: Composition) -> Text:
-    return Text(
-        f"{composition.confidence:.2f}, from 0 to 1: how sure the scorer is that the hits and their neighbours hold "
-        "the answer at all. Compare it with your own questions before you rely on it."
-    )
-
-
 def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
     yield Text()
     yield Text(title, style="bold underline")
@@ -122,51 +115,40 @@ def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
 def _pictures(maps: Sequence[ChunkMap], options: ConsoleOptions) -> Iterator[RenderableType]:
     if not maps:
         return
-    full = sum(one.shown for one in maps)
-    drawn = maps[: min(MAX_DOCUMENTS, full + MAX_EMPTY_DOCUMENTS)]
-    yield from _section("Chunks", *legend(drawn, options.max_width, ascii_only=options.ascii_only))
+    drawn = maps[:MAX_DOCUMENTS]
+    yield from _section("Chunks", legend(drawn, ascii_only=options.ascii_only))
     for one in drawn:
         yield Text()
         yield one
-    rest = maps[len(drawn) :]
-    if rest:
-        shown = sum(one.shown for one in rest)
-        yield Text()
-        yield Text(f"and {len(rest):,} more documents, {shown:,} of them with something shown", style="dim")
+    if maps[MAX_DOCUMENTS:]:
+        yield Text(f"\nand {len(maps) - MAX_DOCUMENTS:,} more documents", style="dim")
 
 
-def _ids(span: Span) -> str:
-    first, last = span.span_range
-    return str(first) if first == last else f"{first}-{last}"
-
-
-def _passages(composition: Composition, options: ConsoleOptions) -> Iterator[RenderableType]:
+def _passages(composition: Composition) -> Iterator[RenderableType]:
     """Say of each passage where it stands and why it is there: a head, and lines under it that wrap between words."""
     reasons = PassageReasons(composition)
     for number, span in enumerate(composition.spans, start=1):
-        chunks = "chunk" if len(span.chunk_ids) == 1 else "chunks"
-        tokens = "1 token" if span.token_count == 1 else f"{span.token_count:,} tokens"
-        yield Text.assemble(
-            (f"[{number}] {one_line(span.doc_id)}", "bold"), f", {chunks} {_ids(span)}, {tokens}", overflow="fold"
-        )
-        for line in reasons.explain(span):
-            yield Padding(Text(line, style="dim"), (0, 0, 0, 4 if options.max_width >= _NARROW else 2), expand=False)
+        where = f", {numbered('chunk', *span.span_range)}, {counted(span.token_count, 'token')}"
+        yield Text.assemble((f"[{number}] {one_line(span.doc_id)}", "bold"), where, overflow="fold")
+        yield from (_indented(line) for line in reasons.explain(span))
+
+
+def _indented(line: str) -> Padding:
+    return Padding(Text(line, style="dim"), (0, 0, 0, 4), expand=False)
 
 
 def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
-    wide = options.max_width >= _NARROW
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", no_wrap=True)
-    table.add_column("in", justify="right", no_wrap=True)
-    table.add_column("out", justify="right", no_wrap=True)
-    table.add_column("us" if options.ascii_only else "µs", justify="right", no_wrap=True)
+    for title in ("in", "out", "us" if options.ascii_only else "µs"):
+        table.add_column(title, justify="right", no_wrap=True)
+    wide = options.max_width >= _NARROW
     if wide:
         table.add_column("what goes in, and comes out", style="dim")
     for step in steps:
-        cells = [step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"]
-        table.add_row(*cells, *([_STEPS.get(step.name, "")] if wide else []))
-    total = sum(step.microseconds for step in steps)
-    table.add_row("total", "", "", f"{total:,.0f}", style="bold")
+        counts = f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"
+        table.add_row(step.name, *counts, *([_STEPS.get(step.name, "")] if wide else []))
+    table.add_row("total", "", "", f"{sum(step.microseconds for step in steps):,.0f}", style="bold")
     return table
 
 
@@ -177,11 +159,11 @@ def _list_dropped(hits: Sequence[DroppedHit]) -> Iterator[RenderableType]:
         own, _, alike = one_line(hit.detail).partition("; ")
         groups.setdefault((hit.reason, alike), []).append((hit, own))
     for (reason, alike), found in groups.items():
-        count = "1 hit" if len(found) == 1 else f"{len(found):,} hits"
-        yield Text.assemble((reason, "yellow"), f", {count}: {alike or DROP_REASONS.get(reason, reason)}")
-        lines = [
-            f"{one_line(hit.doc_id)}, chunk {hit.chunk_id} (score {hit.similarity_score:.4g}): {own}"
-            for hit, own in found[:MAX_DROPPED]
-        ]
-        lines += [f"and {len(found) - MAX_DROPPED:,} more"] if len(found) > MAX_DROPPED else []
-        yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2), expand=False) for line in lines)
+        yield Text.assemble(
+            (reason, "yellow"), f", {counted(len(found), 'hit')}: {alike or DROP_REASONS.get(reason, reason)}"
+        )
+        for hit, own in found[:MAX_DROPPED]:
+            score = f"score {hit.similarity_score:.4g}"
+            yield _indented(f"{one_line(hit.doc_id)}, chunk {hit.chunk_id} ({score}): {own}")
+        if len(found) > MAX_DROPPED:
+            yield _indented(f"and {len(found) - MAX_DROPPED:,} more")

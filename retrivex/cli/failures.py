@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -23,8 +24,9 @@ NO_IMPROVEMENT = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
-# Newer versions of typer carry their own copy of click, older ones import it: this is the usage error of either.
+# Newer versions of typer carry their own copy of click, older ones import it: these are the errors of either.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+_ClickError: type[Exception] = typer.BadParameter.__mro__[2]  # a file that cannot be opened, too
 
 _EXPECTED = (RetrivexError, OSError, ImportError, UnicodeError)
 
@@ -37,11 +39,18 @@ def describe(error: BaseException) -> str:
     >>> describe(ValueError("first\\nsecond"))
     'first second'
     """
-    if not isinstance(error, UsageError):
+    if not isinstance(error, _ClickError):
         return describe_error(error)
-    # "Invalid value:" before a sentence of RetriVex's own says nothing
-    is_own = isinstance(error, typer.BadParameter) and error.param is None and error.message
-    return describe_error(error, error.message if is_own else error.format_message())  # type: ignore[attr-defined]
+    if not isinstance(error, typer.BadParameter) or not error.message:
+        return describe_error(error, error.format_message())  # type: ignore[attr-defined]
+    parameter, message = error.param, error.message
+    if parameter is None:
+        return describe_error(error, message)
+    # of the names that it goes by, --budget and -b, the longest; an argument has none but its own
+    name = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
+    # as pydantic, which newer versions of typer read values with, begins and ends
+    rule = message.removeprefix("Value error, ").partition(", unable to parse")[0].rstrip(".")
+    return describe_error(error, f"{name}: {rule}; --help says more")
 
 
 def report(error: BaseException, *, as_json: bool) -> None:
@@ -53,59 +62,42 @@ def report(error: BaseException, *, as_json: bool) -> None:
         say(f"retrivex: {message}", to_stderr=True, whole=True)
 
 
-def close_quietly() -> None:
+def _close_quietly() -> int:
     """Point standard output at nothing, so that Python does not complain of a closed pipe at exit."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, sys.stdout.fileno())
-    except (OSError, ValueError):
-        # no file behind it (a test's buffer, for one): nothing will complain either
-        return
-    finally:
-        os.close(nothing)
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:  # a test's buffer has no file behind it
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
+    return PIPE_CLOSED
 
 
 class Guarded(TyperGroup):
     """The command group: turns errors into one line and an exit code, never a traceback."""
 
     def main(  # type: ignore[override]
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
     ) -> int:
         """Run a command line and exit with its code; with `standalone_mode=False` return the code."""
         given = list(sys.argv[1:] if args is None else args)
-        code = self._run(given, prog_name, complete_var, **extra)
+        code = self._run(given, **more)
         if standalone_mode:
             sys.exit(code)
         return code
 
-    def _run(self, args: list[str], prog_name: str | None, complete_var: str | None, **extra: Any) -> int:
-        as_json = "--json" in args
+    def _run(self, args: list[str], **more: Any) -> int:
         try:
             try:
-                code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+                code = super().main(args, standalone_mode=False, **more)
             finally:
                 sys.stdout.flush()
-        except UsageError as error:
-            # without a command, typer has printed the help already and raises an error that says nothing
-            if str(error):
-                report(error, as_json=as_json)
-            return USAGE
-        except ConfigError as error:
-            report(error, as_json=as_json)
-            return USAGE
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
         except BrokenPipeError:
-            close_quietly()
-            return PIPE_CLOSED
-        except _EXPECTED as error:
-            report(error, as_json=as_json)
-            return CANNOT
+            return _close_quietly()
+        except (_ClickError, *_EXPECTED) as error:
+            if str(
+                error
+            ):  # without a command, typer has printed the help already and raises an error that says nothing
+                report(error, as_json="--json" in args)
+            return USAGE if isinstance(error, (UsageError, ConfigError)) else CANNOT
         return code if isinstance(code, int) else OK
 
     def invoke(self, ctx: Any) -> Any:
@@ -113,5 +105,4 @@ class Guarded(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            close_quietly()
-            raise typer.Exit(PIPE_CLOSED) from None
+            raise typer.Exit(_close_quietly()) from None

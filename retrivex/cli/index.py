@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from retrivex.chunking import CHUNKER_NAMES, get_chunker
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
-from retrivex.cli.terminal import note, one_line, progress, say, shorten, write_json, write_text
+from retrivex.cli.terminal import counted, note, one_line, progress, say, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
@@ -33,36 +34,16 @@ _FILE_WIDTH = 24
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     db: Database = DEFAULT_DATABASE,
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-    ] = "auto",
-    size: Annotated[
-        int | None,
-        typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences). Usually 200 (3)."),
-    ] = None,
-    overlap: Annotated[
-        int | None,
-        typer.Option("--overlap", metavar="N", help="Tokens (sentence: sentences) that neighbouring chunks share."),
-    ] = None,
+    chunker: Annotated[str, typer.Option(metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")] = "auto",
+    size: Annotated[int | None, typer.Option(metavar="N", help="Most tokens of a chunk (sentence: sentences).")] = None,
+    overlap: Annotated[int | None, typer.Option(metavar="N", help="Tokens (sentences) that neighbours share.")] = None,
     embed: Embed = None,
-    no_embed: Annotated[
-        bool, typer.Option("--no-embed", help="Without vectors; deletes those the database has.")
-    ] = False,
-    tokenizer: Annotated[
-        str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
-    ] = "auto",
-    scope: Annotated[
-        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
-    ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove also documents under PATH that this run does not look for.")
-    ] = False,
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
+    tokenizer: Annotated[str, typer.Option(metavar="NAME", help="Whose tokens are counted, as for queries.")] = "auto",
+    scope: Annotated[str | None, typer.Option(metavar="NAME", help="Only queries with it see the documents.")] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only such files; repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="None of these; repeatable.")] = None,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
     approximate_from: Annotated[
         int,
         typer.Option(
@@ -114,8 +95,9 @@ def index(
                     bar.task_ids[0], completed=done, total=total, file=shorten(file, _FILE_WIDTH)
                 ),
             )
-    report.problems = [problem for problem in report.problems if not _is_database(problem.path, db)]
-    report.passed_over = [path for path in report.passed_over if not _is_database(path, db)]
+    own = {os.path.abspath(file) for file in store_files(db)}  # where the database lies in the folder itself
+    report.problems = [problem for problem in report.problems if os.path.abspath(problem.path) not in own]
+    report.passed_over = [path for path in report.passed_over if os.path.abspath(path) not in own]
     _report(report, db, as_json=as_json)
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
@@ -138,14 +120,13 @@ def _database(db: Path) -> Iterator[SQLiteStore]:
                 file.unlink(missing_ok=True)
 
 
-def _is_database(path: str, db: Path) -> bool:
-    """Whether a file of the folder that is indexed is the database itself."""
-    return os.path.abspath(path) in {os.path.abspath(file) for file in store_files(db)}
-
-
 def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
     if as_json:
-        write_json(as_dict(report, db))
+        moved = [
+            {"from_scope": before, "to_scope": after, "documents": count}
+            for (before, after), count in report.moved.items()
+        ]
+        write_json({"db": str(db), **asdict(report), "moved": moved})
         return
     list_problems(report)
     if report.unselected:
@@ -154,11 +135,13 @@ def _report(report: IndexReport, db: Path, *, as_json: bool) -> None:
             "--prune removes them"
         )
     for (before, after), count in report.moved.items():
-        documents = "1 document" if count == 1 else f"{count:,} documents"
-        text = f"moved: {documents} from {_scope_name(before)} to {_scope_name(after)}"
-        say(one_line(text), style="yellow", to_stderr=True, whole=True)
+        _say(f"moved: {counted(count, 'document')} from {_scope_name(before)} to {_scope_name(after)}", "yellow")
     if report.documents:
         write_text(_line(report, db))
+
+
+def _say(text: str, style: str) -> None:
+    say(one_line(text), style=style, to_stderr=True, whole=True)
 
 
 def _scope_name(scope: str | None) -> str:
@@ -169,8 +152,8 @@ def list_problems(report: IndexReport) -> None:
     """List what was not read, or not quite as it is, on standard error: a line for each reason."""
     if report.passed_over:
         note(f"{describe_kinds(report.passed_over)} passed over")
-    _list("skipped", report.problems)
-    _list("note", report.notes)
+    _list("skipped", report.problems, "yellow")
+    _list("note", report.notes, "dim")
 
 
 def _line(report: IndexReport, db: Path) -> str:
@@ -181,37 +164,14 @@ def _line(report: IndexReport, db: Path) -> str:
     return f"{one_line(str(db))}: {', '.join(parts)}{new}{problems}"
 
 
-def _list(what: str, items: list[LoadProblem]) -> None:
+def _list(what: str, items: list[LoadProblem], style: str) -> None:
     # a folder of pictures has one reason, not a thousand
-    by_reason: dict[str, list[LoadProblem]] = {}
+    by_reason: dict[str, list[str]] = {}
     for item in items:
-        by_reason.setdefault(item.reason, []).append(item)
-    for reason, same in islice(by_reason.items(), MAX_LISTED):
-        paths = ", ".join(item.path for item in same[:_MAX_NAMED])
-        more = f" and {len(same) - _MAX_NAMED:,} more" if len(same) > _MAX_NAMED else ""
-        style = "dim" if what == "note" else "yellow"
-        say(one_line(f"{what}: {paths}{more}: {reason}"), style=style, to_stderr=True, whole=True)
-    if len(by_reason) > MAX_LISTED:
-        rest = sum(len(same) for same in islice(by_reason.values(), MAX_LISTED, None))
-        say(f"{what}: and {rest:,} more (--json lists all)", style="dim", to_stderr=True, whole=True)
-
-
-def as_dict(report: IndexReport, db: Path) -> dict[str, Any]:
-    """Return a report as plain JSON types."""
-    return {
-        "db": str(db),
-        "added": report.added,
-        "updated": report.updated,
-        "unchanged": report.unchanged,
-        "moved": [
-            {"from_scope": before, "to_scope": after, "documents": count}
-            for (before, after), count in report.moved.items()
-        ],
-        "removed": report.removed,
-        "unselected": report.unselected,
-        "chunks": report.chunks,
-        "tokens": report.tokens,
-        "problems": [{"path": problem.path, "reason": problem.reason} for problem in report.problems],
-        "passed_over": report.passed_over,
-        "notes": [{"path": item.path, "reason": item.reason} for item in report.notes],
-    }
+        by_reason.setdefault(item.reason, []).append(item.path)
+    for reason, paths in islice(by_reason.items(), MAX_LISTED):
+        more = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
+        _say(f"{what}: {', '.join(paths[:_MAX_NAMED])}{more}: {reason}", style)
+    rest = sum(map(len, islice(by_reason.values(), MAX_LISTED, None)))
+    if rest:
+        _say(f"{what}: and {rest:,} more (--json lists all)", "dim")

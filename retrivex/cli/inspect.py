@@ -29,19 +29,15 @@ SAMPLE = 10
 MAX_SUMMED = 100_000
 """Chunks up to which their tokens are added up; more would take seconds."""
 
-_DOCUMENTS_AT_ONCE = 200
-
 
 def inspect(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="The database, in place of --db.", show_default=False)
     ] = None,
     db: Database = DEFAULT_DATABASE,
-    document: Annotated[
-        str | None, typer.Option("--document", "-d", metavar="ID", help="Show the chunks of this document.")
-    ] = None,
+    document: Annotated[str | None, typer.Option("--document", "-d", metavar="ID", help="Show its chunks.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Documents to list.")] = SAMPLE,
-    check: Annotated[bool, typer.Option("--check", help="Read everything and say whether it is whole.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Read all and say if it is whole.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a database holds: documents, chunks, tokens, vectors, and how they were made.
@@ -57,7 +53,7 @@ def inspect(
         if document is not None:
             _show_document(store, document, as_json=as_json)
             return
-        facts = facts_of(store, limit)
+        facts = _facts(store, limit)
         if check:
             facts["problems"] = store.check()
     if as_json:
@@ -68,44 +64,30 @@ def inspect(
         raise StoreError(f"{path} is damaged: {facts['problems'][0]}; index again into a new file")
 
 
-def facts_of(store: SQLiteStore, limit: int = SAMPLE) -> dict[str, Any]:
+def _facts(store: SQLiteStore, limit: int) -> dict[str, Any]:
     """Return what there is to say about a database as plain JSON types, with a sample of `limit` documents."""
     info = store.info()
-    sample = [_document_facts(item) for item in islice(store.documents(), limit)]
     first = next(store.documents(), None)
     return {
+        **asdict(info),
         "path": str(info.path),
-        "schema_version": info.schema_version,
-        "size_bytes": info.size_bytes,
-        "documents": info.documents,
-        "chunks": info.chunks,
-        "parents": info.parents,
-        "characters": info.characters,
         "tokens": _sum_tokens(store) if info.chunks <= MAX_SUMMED else None,
-        "tokenizers": list(info.tokenizers),
         "chunker": None if first is None else _chunker(store, first),
-        "vectors": info.vectors,
-        "vector_model": info.vector_model,
-        "vector_dimension": info.vector_dimension,
-        "approximate": None if info.approximate is None else asdict(info.approximate),
-        "scopes": list(info.scopes),
-        "sample": sample,
+        "sample": [_document_facts(item) for item in islice(store.documents(), limit)],
     }
 
 
 def _sum_tokens(store: SQLiteStore) -> int | None:
     """Return the stored token counts' sum; None where some chunk was not counted."""
-    scopes = store.info().scopes
-    total = 0
-    documents = store.documents()
-    while batch := list(islice(documents, _DOCUMENTS_AT_ONCE)):
-        for tokenizer in {item.tokenizer for item in batch}:
-            windows = [Window(item.doc_id, 0, MAX_CHUNK_ID) for item in batch if item.tokenizer == tokenizer]
-            counts = [count for _, count in store.fetch_counted(windows, scopes, tokenizer=tokenizer or "")]
-            if None in counts:
-                return None
-            total += sum(0 if count is None else count.tokens for count in counts)
-    return total
+    counts = [tokens for item in store.documents() for _, tokens in _chunks(store, item)]
+    return None if None in counts else sum(filter(None, counts))
+
+
+def _chunks(store: SQLiteStore, item: DocumentInfo) -> list[tuple[Chunk, int | None]]:
+    """Return the chunks of a document with their stored token counts."""
+    window = Window(item.doc_id, 0, MAX_CHUNK_ID)
+    stored = store.fetch_counted([window], [item.scope], tokenizer=item.tokenizer or "")
+    return [(chunk, None if count is None else count.tokens) for chunk, count in stored]
 
 
 def _chunker(store: SQLiteStore, item: DocumentInfo) -> str | None:
@@ -187,9 +169,7 @@ def _show_document(store: SQLiteStore, doc_id: str, *, as_json: bool) -> None:
     item = next((item for item in store.documents() if item.doc_id == doc_id), None)
     if item is None:
         raise StoreError(f"{store.path} holds no document {doc_id!r}: its documents are listed without --document")
-    scopes = store.info().scopes
-    stored = store.fetch_counted([Window(doc_id, 0, MAX_CHUNK_ID)], scopes, tokenizer=item.tokenizer or "")
-    counted = [(chunk, None if count is None else count.tokens) for chunk, count in stored]
+    counted = _chunks(store, item)
     if as_json:
         chunks = [{**chunk_to_dict(chunk, embedding=False), "tokens": tokens} for chunk, tokens in counted]
         write_json({**_document_facts(item), "chunker": _chunker(store, item), "chunk_list": chunks})

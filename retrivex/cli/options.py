@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -13,75 +14,46 @@ from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
 from retrivex.ordering.strategy import OrderingStrategy
 
-_OPTIONS = "Composer options"
+_composing = partial(typer.Option, rich_help_panel="Composer options")
 
 Database: TypeAlias = Annotated[Path, typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database.")]
 DEFAULT_DATABASE = Path("retrivex.db")
 
+_EMBED_HELP = (
+    "Encoder of chunks and questions: 'hashing' (no download), or the folder or name of a sentence-transformers model. "
+    "Left out, it is the one the database was indexed with."
+)
+_EFFORT_HELP = "How far the budget is filled: lean, standard (stop where more tokens earn too little) or full."
+_TRACE_HELP = "Put the trace into JSON, too: each step, chunk and unit; often 30 times the context."
+
 Embed: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--embed",
-        metavar="MODEL",
-        envvar="RETRIVEX_EMBED",
-        help="Encoder of chunks and questions: 'hashing' (no download), or the folder or name of a "
-        "sentence-transformers model. Left out, it is the one the database was indexed with.",
-    ),
+    str | None, typer.Option("--embed", metavar="MODEL", envvar="RETRIVEX_EMBED", help=_EMBED_HELP)
 ]
 Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
 ]
 Budget: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context.", rich_help_panel=_OPTIONS),
+    int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
 ]
 WindowSize: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--window", "-w", metavar="L", help="Neighbours on each side of a hit.", rich_help_panel=_OPTIONS),
+    int | None, _composing("--window", "-w", metavar="L", help="Neighbours on each side of a hit.")
 ]
-EffortLevel: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--effort",
-        metavar="LEVEL",
-        help="How far the budget is filled: lean, standard (stop where more tokens earn too little) or full.",
-        rich_help_panel=_OPTIONS,
-    ),
-]
+EffortLevel: TypeAlias = Annotated[str | None, _composing("--effort", metavar="LEVEL", help=_EFFORT_HELP)]
 Order: TypeAlias = Annotated[
     OrderingStrategy | None,
-    typer.Option(
-        "--order",
-        metavar="NAME",
-        help=f"Order of the passages: {', '.join(OrderingStrategy)}.",
-        rich_help_panel=_OPTIONS,
-    ),
+    _composing("--order", metavar="NAME", help=f"Order of the passages: {', '.join(OrderingStrategy)}."),
 ]
 Preset: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.", rich_help_panel=_OPTIONS
-    ),
+    str | None, _composing("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.")
 ]
 ConfigFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Start from a .toml or .json of options.", rich_help_panel=_OPTIONS),
+    Path | None, _composing("--config", metavar="FILE", help="Start from a .toml or .json of options.")
 ]
 Settings: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="OPTION=VALUE",
-        help="Any other option of RetrievalConfig, listed below; repeatable.",
-        rich_help_panel=_OPTIONS,
-    ),
+    _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
 ]
-WithTrace: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--trace", help="Put the trace into JSON, too: each step, chunk and unit; often 30 times the context."
-    ),
-]
+WithTrace: TypeAlias = Annotated[bool, typer.Option("--trace", help=_TRACE_HELP)]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
 
 
@@ -116,24 +88,16 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     if preset is not None and file is not None:
         raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
     try:
-        base = RetrievalConfig.from_file(file) if file is not None else _preset(preset or "balanced")
+        named = cast("PresetName", preset or "balanced")  # which refuses any other
+        base = RetrievalConfig.preset(named) if file is None else RetrievalConfig.from_file(file)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
-    given = {name: value for name, value in options.items() if value is not None}
-    given.update(parse_pairs(settings, "--set"))
-    start = _list_given(base)
+    given = {name: value for name, value in options.items() if value is not None} | parse_pairs(settings, "--set")
+    # only what was set, so that a command can tell an option that somebody turned from one at its default
+    start = {name: getattr(base, name) for name in base.model_fields_set}
     if any(name in given for name in WIDTHS):
         start.pop("pool_factor", None)  # who names a window means it
     return RetrievalConfig.model_validate({**start, **given})
-
-
-def _preset(name: str) -> RetrievalConfig:
-    return RetrievalConfig.preset(cast("PresetName", name))  # which refuses any other
-
-
-def _list_given(config: RetrievalConfig) -> dict[str, Any]:
-    # only what was set, so that a command can tell an option that somebody turned from one at its default
-    return {name: getattr(config, name) for name in config.model_fields_set}
 
 
 def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -154,26 +118,19 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
             raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value")
         if key in made:
             raise typer.BadParameter(f"{option} names {key!r} twice: give one value, or a JSON list of them")
+        begins_as_json = value.lstrip().startswith(("[", "{", '"'))
+        made[key] = value
+        if key in as_text and not begins_as_json:
+            continue
         try:
-            made[key] = _parse_value(value, as_text=key in as_text)
+            made[key] = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise typer.BadParameter(
-                f"{option} {pair!r}: the value begins like JSON and is none ({error}); write it as in "
-                f"""{key}={{"min": 3}}, or a text that begins so in quotes, as in {key}="[1] Bees" """
-            ) from error
+            if begins_as_json:
+                raise typer.BadParameter(
+                    f"{option} {pair!r}: the value begins like JSON and is none ({error}); write it as in "
+                    f"""{key}={{"min": 3}}, or a text that begins so in quotes, as in {key}="[1] Bees" """
+                ) from error
     return made
-
-
-def _parse_value(value: str, *, as_text: bool) -> Any:
-    begins_as_json = value.lstrip().startswith(("[", "{", '"'))
-    if as_text and not begins_as_json:
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        if begins_as_json:
-            raise
-        return value
 
 
 def make_scope(scopes: list[str] | None) -> Scope:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from retrivex.cli.explain import Explanation, summary
 from retrivex.cli.options import (
@@ -31,14 +31,12 @@ from retrivex.cli.options import (
     parse_pairs,
 )
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
-from retrivex.cli.terminal import console, note, one_line, visible, write_json, write_text
+from retrivex.cli.terminal import console, note, numbered, one_line, write_json, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Citation, Composition
 from retrivex.composition.headings import cite_headings
-from retrivex.config import RetrievalConfig
-from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.cues import cues_between, read_cues
-from retrivex.rerank import Reranker
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.playground.page import write_recording
 from retrivex.service.playground.settings import write_code
@@ -71,18 +69,13 @@ def query(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.", show_default=False)],
     db: Database = DEFAULT_DATABASE,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.TEXT,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Draw what was looked at and why it was shown or not.")
-    ] = False,
-    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
-    mode: Annotated[
-        Mode, typer.Option("--mode", help="Find hits by words (bm25), by meaning (dense), or both (hybrid).")
-    ] = Mode.AUTO,
+    explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at and why.")] = False,
+    k: Annotated[int, typer.Option(min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
+    mode: Annotated[Mode, typer.Option(help="Find hits by words (bm25), by meaning (dense), or both.")] = Mode.AUTO,
     embed: Embed = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where",
             metavar="FIELD=VALUE",
             help="Only such chunks: doc_id, source, page, timestamp, heading or metadata.<key>; repeatable.",
         ),
@@ -100,10 +93,7 @@ def query(
     rerank_model: RerankModel = None,
     trace: WithTrace = False,
     as_json: AsJson = False,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the answer, too, as a web page that explains it."),
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answer, too, as a web page.")] = None,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
 
@@ -130,72 +120,23 @@ def query(
     reranker = make_reranker(rerank, rerank_shape, rerank_model)
     visible_scope, filters = make_scope(scope), parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
     with SQLiteStore(db, read_only=True) as store:
-        composition = ask(
-            store,
-            question,
-            retrieval,
-            k=k,
-            mode=mode,
-            embed=embed,
-            scope=visible_scope,
-            where=filters,
-            reranker=reranker,
-        )
+        given: dict[str, Any] = {"mode": mode.value, "scope": visible_scope, "where": filters}
+        composition = ask(store, question, SpanComposer(retrieval, reranker=reranker), embed=embed, k=k, **given)
         if html is not None:
-            code = write_code(
-                question,
-                retrieval,
-                hits=k,
-                database=str(db),
-                embed=embed or store.vector_model,
-                mode=mode.value,
-                scope=visible_scope,
-                where=filters,
-                reranked=reranker is not None,
-            )
-            write_page(html, Answer(composition, retrieval, fetch_chunks(composition, store, visible_scope), code))
+            given |= {"hits": k, "database": str(db), "embed": embed or store.vector_model}
+            code = write_code(question, retrieval, reranked=reranker is not None, **given)
+            chunks = fetch_chunks(composition, store, visible_scope)
+            page = write_recording(write_view([Answer(composition, retrieval, chunks, code)]))
+            html.write_text(page, encoding="utf-8")
     _print(composition, output, explain=explain, trace=trace)
 
 
 def ask(
-    store: SQLiteStore,
-    question: str,
-    config: RetrievalConfig,
-    *,
-    k: int = DEFAULT_HITS,
-    mode: Mode = Mode.AUTO,
-    embed: str | None = None,
-    scope: Scope = None,
-    where: dict[str, Any] | None = None,
-    reranker: Reranker | None = None,
+    store: SQLiteStore, question: str, composer: SpanComposer, *, embed: str | None = None, **given: Any
 ) -> Composition:
-    """Find hits and compose; what the retriever has to say is among the composition's warnings."""
-    encoder, said = encoder_for_query(embed, store, mode.value)
-    return compose_question(
-        SpanComposer(config, reranker=reranker),
-        store,
-        question,
-        encoder=encoder,
-        k=k,
-        mode=mode.value,
-        scope=scope,
-        where=where,
-        said=said,
-    )
-
-
-def write_page(path: Path, answer: Answer) -> None:
-    """Write an answer as one HTML file that needs nothing else.
-
-    Raises
-    ------
-    typer.BadParameter
-        If the file cannot be written.
-    """
-    try:
-        path.write_text(write_recording(write_view([answer])), encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"--html {path} cannot be written: {error.strerror}") from error
+    """Find hits and compose, with the arguments of `compose_question`; the retriever's warnings are among its own."""
+    encoder, said = encoder_for_query(embed, store, given.get("mode", "auto"))
+    return compose_question(composer, store, question, encoder=encoder, said=said, **given)
 
 
 def _print(composition: Composition, output: Format, *, explain: bool, trace: bool) -> None:
@@ -205,11 +146,11 @@ def _print(composition: Composition, output: Format, *, explain: bool, trace: bo
         for warning in composition.warnings if not explain else ():
             note(warning)
         if composition.dropped and not composition.spans:
-            note(f"nothing to show: {why_empty(composition)}")
+            note(f"nothing to show: {_why_empty(composition)}")
         if output is Format.PROMPT:
             write_text(composition.prompt())
         elif composition.spans:
-            print_context(composition, markdown=output is Format.MARKDOWN)
+            _print_context(composition, markdown=output is Format.MARKDOWN)
     if explain:
         # in text it belongs to what was asked for; JSON and prompts are for programs
         people = output in (Format.TEXT, Format.MARKDOWN)
@@ -217,39 +158,22 @@ def _print(composition: Composition, output: Format, *, explain: bool, trace: bo
         console(to_stderr=not people).print(Explanation(composition))
 
 
-def why_empty(composition: Composition) -> str:
+def _why_empty(composition: Composition) -> str:
     """Return why none of the hits is in the context."""
-    hit = composition.dropped[0]
-    count = len(composition.dropped)
+    hit, count = composition.dropped[0], len(composition.dropped)
     left_out = "the only hit was left out" if count == 1 else f"{count:,} hits were left out, the best of them"
     return f"{left_out} for {hit.reason}: {hit.detail}"
 
 
-def print_context(composition: Composition, *, markdown: bool = False) -> None:
+def _print_context(composition: Composition, *, markdown: bool) -> None:
     """Print the context and the list of its sources."""
-    if sys.stdout.isatty() and not markdown:
-        console().print(_highlight(composition), soft_wrap=True)
-    else:
-        write_text(composition.text)
+    write_text(composition.text)
     if markdown:
         write_text("\n## Sources\n\n" + "\n".join(f"{n}. {line}" for n, line in sources(composition, code="`")))
         return
-    write_text("\nSources")
-    for number, line in sources(composition):
-        write_text(f"[{number}] {line}")
+    write_text("\n".join(["\nSources", *(f"[{number}] {line}" for number, line in sources(composition))]))
     if sys.stdout.isatty():
         console().print(f"\n{summary(composition)}", style="dim", soft_wrap=True)
-
-
-def _highlight(composition: Composition) -> Text:
-    """Return the context with everything that is not source text set off."""
-    shown = visible(composition.text)
-    text = Text(shown)
-    end = 0
-    for citation in composition.citations:
-        text.stylize("bold cyan", end, citation.start)
-        end = citation.end
-    return text
 
 
 def sources(composition: Composition, *, code: str = "") -> Iterator[tuple[int, str]]:
@@ -265,16 +189,15 @@ def sources(composition: Composition, *, code: str = "") -> Iterator[tuple[int, 
     for citation in composition.citations:
         by_number.setdefault(citation.number, []).append(citation)
     for number, parts in by_number.items():
-        places = [f"{code}{one_line(parts[0].doc_id)}{code}", _pages(parts), _times(parts, chunks)]
-        places += [_characters(parts), _heading(parts)]
+        name = f"{code}{one_line(parts[0].doc_id)}{code}"
+        heading = one_line(cite_headings(part.heading_path for part in parts))
+        places = [name, _pages(parts), _times(parts, chunks), _characters(parts), heading]
         yield number, ", ".join(place for place in places if place)
 
 
 def _pages(parts: list[Citation]) -> str:
-    pages = sorted({part.page for part in parts if part.page is not None})
-    if not pages:
-        return ""
-    return f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]}-{pages[-1]}"
+    pages = [part.page for part in parts if part.page is not None]
+    return numbered("page", min(pages), max(pages)) if pages else ""
 
 
 def _times(parts: list[Citation], chunks: Mapping[ChunkKey, Chunk]) -> str:
@@ -288,21 +211,13 @@ def _times(parts: list[Citation], chunks: Mapping[ChunkKey, Chunk]) -> str:
     ]
     if not cited:
         return ""
-    return f"{_clock(min(cue[1] for cue in cited))}-{_clock(max(cue[2] for cue in cited))}"
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"
+    times = min(cue[1] for cue in cited), max(cue[2] for cue in cited)
+    return "-".join(str(timedelta(seconds=int(seconds))) for seconds in times)
 
 
 def _characters(parts: list[Citation]) -> str:
-    starts = [part.char_start for part in parts if part.char_start is not None]
-    ends = [part.char_end for part in parts if part.char_end is not None]
-    if len(starts) < len(parts):
-        ids = sorted({part.chunk_id for part in parts})
-        return f"chunk {ids[0]}" if len(ids) == 1 else f"chunks {ids[0]}-{ids[-1]}"
-    return f"characters {min(starts):,}-{max(ends):,}"
-
-
-def _heading(parts: list[Citation]) -> str:
-    return one_line(cite_headings(part.heading_path for part in parts))
+    places = [(part.char_start, part.char_end) for part in parts if part.char_end is not None]
+    if len(places) < len(parts):
+        ids = [part.chunk_id for part in parts]
+        return numbered("chunk", min(ids), max(ids))
+    return f"characters {min(start or 0 for start, _ in places):,}-{max(end for _, end in places):,}"

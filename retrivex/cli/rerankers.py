@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from functools import partial
 from typing import Annotated, TypeAlias, cast
 
 import typer
@@ -14,30 +15,18 @@ from retrivex.text.addresses import find_fault, without_credentials
 KEY_VARIABLE = "RETRIVEX_RERANK_KEY"
 """Environment variable of the key for an endpoint: everybody on a machine can read the options of its processes."""
 
-_PANEL = "Reranking"
+_option = partial(typer.Option, rich_help_panel="Reranking")
 
-Rerank: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--rerank",
-        metavar="URL|MODEL",
-        help="Score hits anew before they grow: address of a /rerank endpoint, or folder or name of a "
-        f"sentence-transformers cross-encoder. An endpoint's key stands in {KEY_VARIABLE}.",
-        rich_help_panel=_PANEL,
-    ),
-]
-RerankShape: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--rerank-shape",
-        metavar="NAME",
-        help="Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage.",
-        rich_help_panel=_PANEL,
-    ),
-]
+_RERANK_HELP = (
+    "Score hits anew before they grow: address of a /rerank endpoint, or folder or name of a sentence-transformers "
+    f"cross-encoder. An endpoint's key stands in {KEY_VARIABLE}."
+)
+_SHAPE_HELP = "Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage."
+
+Rerank: TypeAlias = Annotated[str | None, _option("--rerank", metavar="URL|MODEL", help=_RERANK_HELP)]
+RerankShape: TypeAlias = Annotated[str | None, _option("--rerank-shape", metavar="NAME", help=_SHAPE_HELP)]
 RerankModel: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.", rich_help_panel=_PANEL),
+    str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
 ]
 
 
@@ -74,7 +63,6 @@ def make_reranker(where: str | None, shape: str | None, model: str | None) -> Re
         raise typer.BadParameter(
             f"--rerank {without_credentials(where)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"
         )
-    module = importlib.import_module("retrivex.rerank.http")
-    return cast(
-        "Reranker", module.HttpReranker(where, shape=shape, model=model, api_key=os.environ.get(KEY_VARIABLE) or None)
-    )
+    key = os.environ.get(KEY_VARIABLE) or None
+    http = importlib.import_module("retrivex.rerank.http")
+    return cast("Reranker", http.HttpReranker(where, shape=shape, model=model, api_key=key))

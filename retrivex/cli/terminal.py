@@ -78,22 +78,39 @@ def is_interactive() -> bool:
     return sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def shorten(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """Return `text`, with its middle left out where it has more than `width` characters.
+def shorten(text: str, width: int) -> str:
+    """Return `text`, with its middle left out where it has more than `width` characters, `width >= 2`.
 
     Examples
     --------
     >>> shorten("a/very/long/path.md", 11)
-    'a/ver…th.md'
+    'a/very…h.md'
     """
     text = one_line(text)
-    if len(text) <= width:
-        return text
-    if width <= len(ellipsis):
-        return text[:width]
-    room = width - len(ellipsis)
-    head = room - room // 2
-    return text[:head] + ellipsis + text[len(text) - room // 2 :]
+    half = width // 2
+    return text if len(text) <= width else f"{text[: width - half]}…{text[len(text) - half + 1 :]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "hit"), counted(1200, "hit")
+    ('1 hit', '1,200 hits')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def numbered(noun: str, first: int, last: int) -> str:
+    """Return a number of a thing, or those from one to another.
+
+    Examples
+    --------
+    >>> numbered("page", 3, 3), numbered("page", 3, 5)
+    ('page 3', 'pages 3-5')
+    """
+    return f"{noun} {first}" if first == last else f"{noun}s {first}-{last}"
 
 
 def note(message: str) -> None:
@@ -111,13 +128,7 @@ def write_text(text: str) -> None:
 def dump_json(value: Any, *, indent: int | None = None) -> str:
     """Return JSON that standard output can take, whatever its encoding."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(value, ensure_ascii=not utf8, indent=indent, allow_nan=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        # half a surrogate pair: only an escape can carry it
-        return json.dumps(value, indent=indent, allow_nan=False)
-    return text
+    return json.dumps(value, ensure_ascii=not utf8, indent=indent, allow_nan=False)
 
 
 def write_json(value: Any) -> None:

@@ -193,16 +193,11 @@ class ChunkMetadata:
         if start is None and end is None:
             return
         if start is None or end is None:
-            raise ChunkError(f"offsets of ({self.doc_id!r}, {chunk_id}) are {start!r}, {end!r}: give both or neither")
-        if start < 0 or end < 0:
+            raise ChunkError(f"offsets of {self.key!r} are {start!r}, {end!r}: give both or neither")
+        if not 0 <= start <= end:
             raise ChunkError(
-                f"offsets of ({self.doc_id!r}, {chunk_id}) are {start}, {end}: they must be non-negative; "
-                "count characters from the start of the document"
-            )
-        if start > end:
-            raise ChunkError(
-                f"offsets of ({self.doc_id!r}, {chunk_id}): char_start ({start}) > char_end ({end}); "
-                "give them in order, end exclusive"
+                f"offsets of {self.key!r}: char_start {start}, char_end {end}: count characters from the start of the "
+                "document, non-negative and in order, end exclusive"
             )
 
     def _check_types(self) -> None:

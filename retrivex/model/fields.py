@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import repeat
-from operator import attrgetter, contains, countOf, itemgetter, length_hint
+from operator import countOf, length_hint
 from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic import Field as Option
@@ -197,83 +196,10 @@ def read_named(items: Sequence[Any], name: str) -> list[Any]:
 
 
 def read_column(items: Sequence[Any], name: str, missing: Any = None) -> list[Any]:
-    """Return what each item itself holds under a name; their kind is looked at once where it is the same for all."""
-    kind: type = type(items[0]) if items else dict
-    if countOf(map(type, items), kind) < len(items) or _makes_up_values(kind):
-        return [_read_own(item, name, missing) for item in items]
-    if kind is dict:
+    """Return what each item itself holds under a name; of dictionaries alone without a call for each."""
+    if countOf(map(type, items), dict) == len(items):
         return list(map(dict.get, items, repeat(name), repeat(missing)))
-    if "." not in name:  # `attrgetter` would step inside
-        try:
-            return list(map(attrgetter(name), items))
-        except AttributeError:  # it is missing in one of them
-            pass
-    return [getattr(item, name, missing) for item in items]
-
-
-def read_quickly(items: Sequence[Any], *fields: Field) -> Sequence[list[Any] | None]:
-    """Return the values of fields where items are of a common shape; for each field None where they are not.
-
-    All of one kind, with the field in every item itself, or in no item, dictionaries, and in the metadata of each. What
-    items are made of is looked at once for all fields, and nothing in Python is called for an item. A value in an item
-    may be None: `read_values` would then look in its metadata.
-    """
-    try:
-        kind: Any = type(items[0])
-        if countOf(map(type, items), kind) < len(items):
-            return [None] * len(fields)
-        if kind is dict:
-            return _read_dictionaries(items, fields)
-        return [list(map(_make_getter(kind, field), items)) for field in fields]
-    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `read_values` says where
-        return [None] * len(fields)
-
-
-def make_quick_reader(items: Sequence[Any], field: Field) -> Callable[[Any], Any] | None:
-    """Return what reads a field that items of one kind have in themselves, never entering Python; None where unknown.
-
-    It raises where an item lacks the field after all, and may read None, where `read_values` looks in the metadata.
-    """
-    try:
-        first = items[0]
-        kind: Any = type(first)
-        if (kind is dict and field not in first) or countOf(map(type, items), kind) < len(items):
-            return None
-        return _make_getter(kind, field)
-    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; `read_values` says where
-        return None
-
-
-def _read_dictionaries(items: Sequence[dict[Any, Any]], fields: Sequence[Field]) -> list[list[Any]]:
-    first = items[0]
-    metadata: list[Any] = []
-    read = []
-    for field in fields:
-        if field in first:
-            read.append(list(map(_make_getter(dict, field), items)))
-            continue
-        metadata = metadata or list(map(itemgetter("metadata"), items))
-        kind: Any = type(metadata[0])
-        if any(map(contains, items, repeat(field))) or countOf(map(type, metadata), kind) < len(items):
-            raise LookupError(field)
-        read.append(list(map(_make_getter(kind, field), metadata)))
-    return read
-
-
-@lru_cache(maxsize=256)
-def _make_getter(kind: type, field: Field) -> Callable[[Any], Any]:
-    """Return what reads a field of items of one kind and raises where it is missing."""
-    if isinstance(field, str) and kind is dict:
-        return itemgetter(field)
-    if not isinstance(field, str) or "." in field or _makes_up_values(kind):  # `attrgetter` would step inside
-        raise LookupError(field)
-    return attrgetter(field)
-
-
-@lru_cache(maxsize=256)
-def _makes_up_values(kind: type) -> bool:
-    """Whether items are mappings other than dictionaries, which may make up what is missing."""
-    return kind is not dict and issubclass(kind, Mapping)
+    return [_read_own(item, name, missing) for item in items]
 
 
 # ---- items and passages: what is given, and the fields that each must have

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -10,14 +10,13 @@ from pydantic import Field as Option
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.model.fields import Field, list_items, read_values
-from retrivex.model.numbers import float_of
+from retrivex.model.numbers import float_of, number_of
 from retrivex.model.options import Options
-from retrivex.ordering.chronological import chronological
+from retrivex.ordering.chronological import chronological, is_time, may_be_time
 from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, TEMPORAL_CUES
 from retrivex.ordering.documents import document
 from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.groups import group_by
-from retrivex.ordering.metadata_coverage import MetadataCoverage
 from retrivex.ordering.questions import Detector, QuestionType, question_type
 from retrivex.ordering.ranking import best_last
 
@@ -116,7 +115,7 @@ def choose_order(
     Raises
     ------
     OrderingError
-        If the settings are none, their detector fails or returns something that is no type, the question is no text, a
+        If the detector fails or returns something that is no type, the question is no text, a
         reader fails, or an item has no token count although `context_window` is set.
 
     Examples
@@ -127,8 +126,6 @@ def choose_order(
     >>> choose_order(notes, "Who wrote it?").reason
     'factual question: the best at both edges'
     """
-    if not isinstance(settings, AutoSettings):
-        raise OrderingError(f"settings are {quoted(settings)}: give AutoSettings(...)")
     items = list_items(items)
     kind = question_type(
         question,
@@ -137,39 +134,62 @@ def choose_order(
         narrative=settings.narrative_cues,
         detector=settings.detector,
     )
-    known = MetadataCoverage(
-        read_values(items, timestamp, "timestamp"),
-        read_values(items, source, "source"),
-        read_values(items, position, "position"),
-    )
-    strategy, reason = _choose_by_question(kind, known, settings)
-    choice = OrderChoice(strategy, reason, kind, known.coverage, None)
+    times, sources = read_values(items, timestamp, "timestamp"), read_values(items, source, "source")
+    numbers = map(number_of, read_values(items, position, "position"))
+    count = max(1, len(items))
+    coverage = {
+        "timestamp": sum(map(is_time, times)) / count,
+        "source": sum(map(_is_name, sources)) / count,
+        "section": sum(number is not None for number in numbers) / count,
+    }
+    strategy, reason = _choose_by_question(kind, times, sources, coverage, settings)
+    choice = OrderChoice(strategy, reason, kind, coverage, None)
     return choice if settings.context_window is None else choice.filled(_sum_tokens(items, tokens), settings)
 
 
 def _choose_by_question(
-    kind: QuestionType, known: MetadataCoverage, settings: AutoSettings
+    kind: QuestionType,
+    times: Sequence[Any],
+    sources: Sequence[Any],
+    coverage: Mapping[str, float],
+    settings: AutoSettings,
 ) -> tuple[AutoStrategy, str]:
-    dated, named, placed = (known.coverage[name] for name in ("timestamp", "source", "section"))
-    if kind == "temporal":
-        if dated < settings.timestamp_coverage:
-            return "edge_balanced", f"temporal question, but only {dated:.0%} have a timestamp: the best at both edges"
-        if known.no_time is not None:
-            return "edge_balanced", f"temporal question, but {quoted(known.no_time)} is no time: the best at both edges"
-        return "chronological", f"temporal question, {dated:.0%} have a timestamp: by time"
+    dated, named, placed = coverage.values()
+    edges = "the best at both edges"
     if kind == "factual":
-        return "edge_balanced", "factual question: the best at both edges"
+        return "edge_balanced", f"factual question: {edges}"
+    if kind == "temporal":
+        odd = next((value for value in times if not may_be_time(value)), None)
+        if dated < settings.timestamp_coverage:
+            return "edge_balanced", f"temporal question, but only {dated:.0%} have a timestamp: {edges}"
+        if odd is not None:
+            return "edge_balanced", f"temporal question, but {quoted(odd)} is no time: {edges}"
+        return "chronological", f"temporal question, {dated:.0%} have a timestamp: by time"
     name = "comparison" if kind == "comparison" else "narrative question"
-    if known.no_name is not None:
-        return "edge_balanced", f"{name}, but source {quoted(known.no_name)} cannot be compared: the best at both edges"
+    odd = next((value for value in sources if not _has_hash(value)), None)
+    if odd is not None:
+        return "edge_balanced", f"{name}, but source {quoted(odd)} cannot be compared: {edges}"
     if kind == "comparison":
-        if named >= settings.source_coverage and known.documents > 1:
+        documents = len(set(filter(_is_name, sources)))
+        if named >= settings.source_coverage and documents > 1:
             return "group_by", f"comparison, {named:.0%} have a source: grouped by document"
-        return "edge_balanced", f"comparison, but {known.documents} known documents: the best at both edges"
+        return "edge_balanced", f"comparison, but {documents} known documents: {edges}"
     shares = f"{named:.0%} have a source and {placed:.0%} a position"
     if named >= settings.source_coverage and placed >= settings.section_coverage:
         return "document", f"narrative question, {shares}: as the documents go"
-    return "edge_balanced", f"narrative question, but only {shares}: the best at both edges"
+    return "edge_balanced", f"narrative question, but only {shares}: {edges}"
+
+
+def _is_name(value: Any) -> bool:
+    return value is not None and not (type(value) is str and not value) and _has_hash(value)
+
+
+def _has_hash(value: Any) -> bool:
+    try:
+        hash(value)
+    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything
+        return False
+    return True
 
 
 def _sum_tokens(items: Sequence[Any], tokens: Field) -> float:
@@ -207,11 +227,11 @@ def auto(
     choice = choose_order(
         items, question, settings=settings, source=source, position=position, timestamp=timestamp, tokens=tokens
     )
-    orders: Mapping[AutoStrategy, Callable[[], list[T]]] = {
-        "chronological": lambda: chronological(items, ranked=ranked, score=score, timestamp=timestamp),
-        "document": lambda: document(items, ranked=ranked, score=score, source=source, position=position),
-        "group_by": lambda: group_by(items, source, ranked=ranked, score=score),
-        "edge_balanced": lambda: edge_balanced(items, ranked=ranked, score=score),
-        "best_last": lambda: best_last(items, ranked=ranked, score=score),
-    }
-    return orders[choice.strategy]()
+    if choice.strategy == "chronological":
+        return chronological(items, ranked=ranked, score=score, timestamp=timestamp)
+    if choice.strategy == "document":
+        return document(items, ranked=ranked, score=score, source=source, position=position)
+    if choice.strategy == "group_by":
+        return group_by(items, source, ranked=ranked, score=score)
+    order = best_last if choice.strategy == "best_last" else edge_balanced
+    return order(items, ranked=ranked, score=score)

@@ -8,9 +8,9 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, make_quick_reader, read_quickly, read_values
-from retrivex.model.numbers import all_finite, number_of
-from retrivex.ordering.ranking import check_scores, is_descending, sort_best_first
+from retrivex.model.fields import Field, list_items, read_values
+from retrivex.model.numbers import number_of
+from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
@@ -47,25 +47,11 @@ def chronological(
     if not isinstance(order, str) or order not in ("asc", "desc"):
         raise OrderingError(f"order is {quoted(order)}: it must be 'asc', oldest first, or 'desc', newest first")
     items = list_items(items)
-    read = make_quick_reader(items, timestamp)
-    if read is not None and all_finite(map(read, items)):  # all have a time: no need to know which stands where
-        by_score = items if ranked else sort_best_first(items, check_scores(items, score))
-        return sorted(by_score, key=read, reverse=order == "desc")  # stable: equal times stay by score
-    times = read_quickly(items, timestamp)[0] if read is None else None
-    all_dated = times is not None and all_finite(times)
-    if times is None or not all_dated:
-        times = read_values(items, timestamp, "timestamp")
-        all_dated = all_finite(times)
-        if not all_dated:
-            times = [_to_seconds(value) for value in times]
-    places: Iterable[int] = range(len(times))
-    if not ranked:
-        scores = check_scores(items, score)
-        places = places if is_descending(scores) else sorted(places, key=scores.__getitem__, reverse=True)
-    dated = places if all_dated else [i for i in places if times[i] is not None]
-    ordered = sorted(dated, key=times.__getitem__, reverse=order == "desc")
-    made = [items[i] for i in ordered]
-    return made if all_dated else made + [item for item, time in zip(items, times, strict=True) if time is None]
+    times = [_to_seconds(value) for value in read_values(items, timestamp, "timestamp")]
+    places = range(len(times))
+    by_score = places if ranked else sorted(places, key=check_scores(items, score).__getitem__, reverse=True)
+    dated = sorted((i for i in by_score if times[i] is not None), key=times.__getitem__, reverse=order == "desc")
+    return [items[i] for i in [*dated, *(i for i in places if times[i] is None)]]
 
 
 def may_be_time(value: Any) -> bool:

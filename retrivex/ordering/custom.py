@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
-from functools import cmp_to_key, lru_cache
+from functools import cmp_to_key
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -12,9 +12,6 @@ from retrivex.errors import OrderingError, quoted
 from retrivex.model.fields import list_items, read_values
 
 T = TypeVar("T")
-
-MAX_CACHED_ITEMS = 1_000
-"""Up to so many items the order of a seed is kept: a seeded generator takes longer to make than to use."""
 
 
 def custom(
@@ -37,7 +34,7 @@ def custom(
     ------
     OrderingError
         If not exactly one of `key` and `compare` is given, or it fails: raises, gives values that cannot be compared,
-        or no number; NaN, which is neither above nor below anything, is none.
+        or no number.
 
     Examples
     --------
@@ -50,36 +47,16 @@ def custom(
         raise OrderingError("custom needs either key=item -> value or compare=(a, b) -> number: give one of the two")
     items = list_items(items)
     if compare is not None:
-        keys: list[Any] = list(map(cmp_to_key(_make_sign(compare)), items))
+        to_key = cmp_to_key(compare)  # type: ignore[arg-type]  # only the sign is asked for
+        keys: list[Any] = list(map(to_key, items))
         rule = "compare must return a number for every two items"
     else:
         keys, rule = read_values(items, "" if key is None else key, "key"), "keys must be of one comparable type"
     try:
         places = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
-        if compare is None:
-            _check_keys(keys)
     except Exception as error:  # the caller's comparison, in `compare` or in the keys, may raise anything
         raise OrderingError(f"items cannot be compared: {quoted(error, 200)}; {rule}") from error
     return [items[place] for place in places]
-
-
-def _check_keys(keys: Iterable[Any]) -> None:
-    """Refuse what equals not even itself, as NaN: sorting would leave it, and others, wherever they stand."""
-    for key in keys:
-        if isinstance(key, (tuple, list)):
-            _check_keys(key)
-        elif key != key:
-            raise ValueError(f"a key is {quoted(key)}")
-
-
-def _make_sign(compare: Callable[[T, T], float]) -> Callable[[T, T], int]:
-    def sign(a: T, b: T) -> int:
-        difference = compare(a, b)
-        if difference != difference:
-            raise ValueError(f"compare gave {quoted(difference)}")
-        return (difference > 0) - (difference < 0)
-
-    return sign
 
 
 def shuffle(items: Iterable[T], *, seed: int = 0) -> list[T]:
@@ -102,15 +79,6 @@ def shuffle(items: Iterable[T], *, seed: int = 0) -> list[T]:
     """
     if isinstance(seed, bool) or not isinstance(seed, Integral):
         raise OrderingError(f"seed is {quoted(seed)}: it must be a whole number")
-    items = list_items(items)
-    places = _shuffle_cached if len(items) <= MAX_CACHED_ITEMS else _shuffle_places
-    return [items[place] for place in places(len(items), int(seed))]
-
-
-def _shuffle_places(count: int, seed: int) -> list[int]:
-    made = list(range(count))
-    random.Random(seed).shuffle(made)
+    made = list(list_items(items))
+    random.Random(int(seed)).shuffle(made)
     return made
-
-
-_shuffle_cached = lru_cache(maxsize=64)(_shuffle_places)

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_quickly, read_values
-from retrivex.model.numbers import all_finite, number_of
-from retrivex.ordering.ranking import check_scores, is_descending
+from retrivex.model.fields import Field, list_items, read_values
+from retrivex.model.numbers import number_of
+from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
 
@@ -75,67 +75,40 @@ def _group_documents(
     items: Sequence[Any], ranked: bool, score: Field, source: Field, position: Field
 ) -> list[list[int]]:
     """Indexes of items by document, best document first, each in its own order."""
-    sources, places = read_quickly(items, source, position)
-    groups = partition(items, source, sources)
+    groups = partition(items, source)
     if not ranked:
         sort_by_best(groups, check_scores(items, score))
-    if places is None or not all_finite(places):
-        places = read_values(items, position, "position")
-        if not all_finite(places):
-            places = [_parse_position(value, i) for i, value in enumerate(places)]
-    place = places.__getitem__
+    given = read_values(items, position, "position")
+    places = [place if value is None else value for place, value in enumerate(map(number_of, given))]
     for group in groups:
-        if len(group) > 1:
-            group.sort(key=place)  # stable: equal places keep the order given
+        group.sort(key=places.__getitem__)  # stable: equal places keep the order given
     return groups
 
 
-def partition(items: Sequence[Any], field: Field, own: Sequence[Any] | None = None) -> list[list[int]]:
+def partition(items: Sequence[Any], field: Field) -> list[list[int]]:
     """Indexes of items with the same value of `field`, groups in the order in which they begin.
 
-    Items without a value (None or an empty text) are one group. `own` are the values where they are read already, by
-    `read_quickly`.
+    Items without a value (None or an empty text) are one group.
 
     Raises
     ------
     OrderingError
         If a value cannot be hashed, as a list or a dictionary.
     """
-    groups = None if own is None else _index_by_value(own, field)
-    if own is None or groups is None or None in groups:
-        own = read_values(items, field, "field")
-        groups = _index_by_value(own, field)
-    if "" in groups:
-        groups = _index_by_value([None if type(value) is str and not value else value for value in own], field)
-    return list(groups.values())
-
-
-def _index_by_value(values: Sequence[Hashable], field: Field) -> dict[Hashable, list[int]]:
-    """Return the indexes of each value."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     value: Hashable = None
+    values = read_values(items, field, "field")
     try:
         for i, value in enumerate(values):
-            groups[value].append(i)
+            groups[None if type(value) is str and not value else value].append(i)
     except Exception as error:  # a class of the caller's may raise anything where it is hashed or compared
         raise OrderingError(
             f"groups by {quoted(field)}: {quoted(value)} cannot be distinguished from others ({error}); give a "
             "callable that returns a text, a number or a tuple of them"
         ) from error
-    return groups
+    return list(groups.values())
 
 
-def sort_by_best(groups: list[list[int]], scores: list[Any]) -> bool:
-    """Sort groups of indexes by the best score in them; equally good groups keep their order.
-
-    Returns whether there was anything to sort: not where the best scores come first already.
-    """
-    if is_descending(scores):
-        return False
+def sort_by_best(groups: list[list[int]], scores: list[Any]) -> None:
+    """Sort groups of indexes by the best score in them; equally good groups keep their order."""
     groups.sort(key=lambda group: max(map(scores.__getitem__, group)), reverse=True)
-    return True
-
-
-def _parse_position(value: Any, otherwise: int) -> Any:
-    number = number_of(value)
-    return otherwise if number is None else number

@@ -47,19 +47,16 @@ def edge_balanced(
     """
     best_first = score_desc(items, ranked=ranked, score=score)
     if start_count is not None or end_count is not None:
-        head, tail = _check_counts(start_count, end_count)
+        head, tail = (_check_count(count) for count in (start_count, end_count))
         if head + tail < len(best_first):
             return best_first[:head] + best_first[head + tail :] + best_first[head : head + tail]
     return best_first[0::2] + best_first[1::2][::-1]
 
 
-def _check_counts(start_count: int | None, end_count: int | None) -> tuple[int, int]:
-    for name, count in (("start_count", start_count), ("end_count", end_count)):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise OrderingError(f"{name} is {quoted(count)}: give both counts as whole numbers from 0, or neither")
-    assert start_count is not None
-    assert end_count is not None
-    return start_count, end_count
+def _check_count(count: int | None) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise OrderingError(f"a count of the edges is {quoted(count)}: give both as whole numbers from 0, or neither")
+    return count
 
 
 def alternating(items: Iterable[T], *, ranked: bool = False, score: Field = "score") -> list[T]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, read_quickly
+from retrivex.model.fields import Field, list_items
 from retrivex.ordering.documents import partition, sort_by_best
+from retrivex.ordering.edges import edge_balanced
 from retrivex.ordering.ranking import check_scores
 
 T = TypeVar("T")
@@ -39,17 +39,12 @@ def relevance_groups(
     >>> relevance_groups([0.9, 0.1, 0.8, 0.45, 0.7, 0.5], score=float)
     [0.9, 0.8, 0.45, 0.5, 0.1, 0.7]
     """
-    if not ((type(high) is type(medium) is float or _are_numbers(high, medium)) and high >= medium):
+    if not (isinstance(high, Real) and isinstance(medium, Real) and high >= medium):
         raise OrderingError(
             f"high is {quoted(high)} and medium {quoted(medium)}: give two numbers; high must be at least medium"
         )
-    items = items if type(items) is list else list_items(items)
+    items = list_items(items)
     scores = check_scores(items, score)
-    ascending = sorted(scores)
-    if ascending[::-1] == scores:
-        count = len(scores) - bisect_left(ascending, high)
-        half = (count + 1) // 2
-        return [*items[:half], *items[count:], *items[half:count]]
     top: list[int] = []
     between: list[T] = []
     low: list[T] = []
@@ -63,10 +58,6 @@ def relevance_groups(
     best = [items[i] for i in top]
     half = (len(best) + 1) // 2
     return best[:half] + between + low + best[half:]
-
-
-def _are_numbers(*values: object) -> bool:
-    return all(isinstance(value, Real) for value in values)
 
 
 def group_by(
@@ -88,8 +79,7 @@ def group_by(
     Raises
     ------
     OrderingError
-        If a score is missing, no number, NaN or infinite, a value of the field cannot be hashed, or `inside` fails or
-        returns anything but the items of its group.
+        If a score is missing, no number, NaN or infinite, or a value of the field cannot be hashed.
 
     Examples
     --------
@@ -97,29 +87,13 @@ def group_by(
     ['B2', 'B3', 'A0', 'A1']
     """
     items = list_items(items)
-    groups = partition(items, field, *read_quickly(items, field))
-    if not ranked:
-        scores = check_scores(items, score)
-        if sort_by_best(groups, scores) and inside is None:
-            for group in groups:
-                group.sort(key=scores.__getitem__, reverse=True)
+    groups = partition(items, field)
+    scores = None if ranked else check_scores(items, score)
+    if scores is not None:
+        sort_by_best(groups, scores)
     if inside is None:
-        edges = [group if len(group) < 3 else group[0::2] + group[1::2][::-1] for group in groups]
-        return [items[i] for group in edges for i in group]
-    return [item for group in groups for item in _order_group([items[i] for i in group], inside)]
-
-
-def _order_group(group: Sequence[T], inside: Callable[[Sequence[T]], Iterable[T]]) -> list[T]:
-    """Return the items of a group in the order of the caller's function, and no others."""
-    try:
-        made = list(inside(list(group)))
-    except Exception as error:  # a callable of the caller's may raise anything
-        raise OrderingError(
-            f"inside failed for {quoted(group)}: {quoted(error, 200)}; it must return the items of the group in order"
-        ) from error
-    if sorted(map(id, made)) != sorted(map(id, group)):
-        raise OrderingError(
-            f"inside returned {quoted(made)} for {quoted(group)}: it must return the items of the group, each as often "
-            "as it was given, and no others"
-        )
-    return made
+        best_first = [
+            group if scores is None else sorted(group, key=scores.__getitem__, reverse=True) for group in groups
+        ]
+        return [items[i] for group in best_first for i in edge_balanced(group, ranked=True)]
+    return [item for group in groups for item in inside([items[i] for i in group])]

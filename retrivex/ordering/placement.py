@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ class Placement(Generic[T]):
     Parameters
     ----------
     items : in their order
-    value : sum of score x mean attention over the tokens that the item occupies; the largest float where it is larger
+    value : sum of score x mean attention over the tokens that the item occupies
     bound : no order is worth more
     gap : how much better an order could be at most, as a share of the bound; 0.0 where this is proven the best
     """
@@ -112,15 +111,7 @@ def place(
     bound = value if proven else max(value, upper_bound(problem))
     made = [items[i] for i in ranks[order].tolist()]
     gap = (bound - value) / abs(bound) if bound else 0.0
-    return Placement(
-        made, _multiply_bounded(value, scale, curve.peak), _multiply_bounded(bound, scale, curve.peak), gap
-    )
-
-
-def _multiply_bounded(value: float, scale: float, peak: float) -> float:
-    """Return the product, held at the largest float; the smaller factor first, so that no part of it overflows."""
-    product = value * min(scale, peak) * max(scale, peak)
-    return max(-sys.float_info.max, min(sys.float_info.max, product))
+    return Placement(made, value * scale * curve.peak, bound * scale * curve.peak, gap)
 
 
 def _read_lengths(items: Sequence[object], tokens: Field | None) -> Floats:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
 from numbers import Integral
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from retrivex.errors import OrderingError, quoted
 from retrivex.model.fields import Field
@@ -71,29 +69,13 @@ def position_weighted(
     ['d', 'c', 'b', 'a']
     """
     best_first = score_desc(items, ranked=ranked, score=score)
-    pick = (
-        _make_default_pick(len(best_first)) if weights is None else _make_pick(_list_weights(weights), len(best_first))
-    )
-    return list(pick(best_first))
-
-
-def _list_weights(weights: Iterable[float]) -> Sequence[float]:
+    count = len(best_first)
     try:
-        return list(weights)
-    except TypeError as error:
-        raise OrderingError(f"weights are {quoted(weights)}: give one finite number for each item") from error
-
-
-def _make_pick(weights: Sequence[float], count: int) -> Callable[[list[T]], Iterable[T]]:
-    """Return what takes items, best first, to their places."""
-    if len(weights) != count or not all(float_of(weight) == weight for weight in weights):
+        given = place_weights(count) if weights is None else list(weights)
+    except TypeError:
+        given = []
+    if len(given) != count or not all(float_of(weight) == weight for weight in given):
         raise OrderingError(f"weights are {quoted(weights)} for {count} items: give one finite number for each")
-    ranks = [0] * count
-    for rank, place in enumerate(sorted(range(count), key=lambda place: -weights[place])):
-        ranks[place] = rank
-    return itemgetter(*ranks) if count > 1 else iter
-
-
-@lru_cache(maxsize=64)
-def _make_default_pick(count: int) -> Callable[[list[Any]], Iterable[Any]]:
-    return _make_pick(place_weights(count), count)
+    places = sorted(range(count), key=given.__getitem__, reverse=True)  # stable: equal ones from the front
+    ordered = dict(zip(places, best_first, strict=True))
+    return [ordered[place] for place in range(count)]

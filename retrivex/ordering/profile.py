@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.numbers import float_of
 from retrivex.text.files import read_small_file
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -93,29 +92,20 @@ class PositionProfile:
             object.__setattr__(self, name, value)
 
     def at(self, position: float | Floats) -> Floats:
-        """Attention at relative positions, any shape, in [0, 1].
-
-        Raises
-        ------
-        OrderingError
-            If they are no numbers; `area` and `mean` likewise.
-        """
-        return np.asarray(np.interp(_to_array(position), self._knots, self._levels))
+        """Attention at relative positions, any shape, in [0, 1]."""
+        return np.asarray(np.interp(position, self._knots, self._levels))
 
     def area(self, position: float | Floats) -> Floats:
         """Integral of the attention from 0 to each relative position, any shape, in [0, 1]."""
-        x = _to_array(position)
+        x = np.asarray(position, dtype=float)
         left = np.clip(np.searchsorted(self._knots, x, side="right") - 1, 0, max(len(self._knots) - 2, 0))
         return np.asarray(self._areas[left] + (x - self._knots[left]) * (self._levels[left] + self.at(x)) / 2)
 
     def mean(self, start: float, end: float) -> float:
         """Mean attention over the tokens from `start` to `end`, relative positions."""
-        first, last = float_of(start), float_of(end)
-        if math.isnan(first) or math.isnan(last):
-            raise OrderingError(f"positions are {quoted(start)} and {quoted(end)}: give two numbers from 0 to 1")
-        if last - first < _MIN_WIDTH:
-            return float(self.at(first))
-        return float(self.area(last) - self.area(first)) / (last - first)
+        if end - start < _MIN_WIDTH:
+            return float(self.at(start))
+        return float(self.area(end) - self.area(start)) / (end - start)
 
     @cached_property
     def peak(self) -> float:
@@ -133,19 +123,6 @@ class PositionProfile:
         steps = np.diff(self._levels)
         rises = np.flatnonzero(steps > 0)
         return rises.size == 0 or bool((steps[rises[0] :] >= 0).all())
-
-    @cached_property
-    def peaks(self) -> tuple[float, ...]:
-        """Relative positions from which attention falls to both sides; of a level top the first.
-
-        Examples
-        --------
-        >>> PositionProfile((0.0, 0.3, 0.6, 0.8, 1.0), (0.9, 0.1, 0.7, 0.7, 0.2)).peaks
-        (0.0, 0.6)
-        """
-        begins = np.append(True, np.diff(self._levels) != 0)
-        rises = np.diff(self._levels[begins]) > 0
-        return tuple(self._knots[begins][np.append(True, rises) & np.append(~rises, True)].tolist())
 
     @cached_property
     def descending(self) -> PositionProfile:
@@ -224,30 +201,16 @@ class PositionProfile:
         OrderingError
             If it is of another schema, lacks a part or has one of another type.
         """
-        if not isinstance(data, Mapping):
-            raise OrderingError(f"not a position profile: {quoted(data)}; give what to_dict returned")
-        if data.get("schema") != SCHEMA:
-            raise OrderingError(
-                f"schema is {quoted(data.get('schema'))}: a position profile is of {SCHEMA!r}; see to_dict"
-            )
+        if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+            raise OrderingError(f"not a position profile of {SCHEMA!r}: {quoted(data)}; give what to_dict returned")
         try:
             return cls(data["positions"], data["attention"], str(data["name"]), str(data["source"]))
         except (KeyError, TypeError) as error:
             raise OrderingError(f"not a position profile: {quoted(error, 200)}; give what to_dict returned") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the profile as JSON.
-
-        Raises
-        ------
-        OrderingError
-            If the file cannot be written.
-        """
-        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except (OSError, TypeError, ValueError) as error:
-            raise OrderingError(f"position profile cannot be written to {quoted(path)}: {error}") from error
+        """Write the profile as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> PositionProfile:
@@ -264,19 +227,10 @@ class PositionProfile:
             raise OrderingError(
                 f"position profile {quoted(path)} cannot be read: {error}; give a file that PositionProfile.save wrote"
             ) from error
-        if not isinstance(data, dict):
-            raise OrderingError(f"position profile {quoted(path)} holds {type(data).__name__}: give what save wrote")
         return cls.from_dict(data)
 
     def __str__(self) -> str:
         return self.name
-
-
-def _to_array(position: float | Floats) -> Floats:
-    try:
-        return np.asarray(position, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise OrderingError(f"positions are {quoted(position)}: give numbers from 0 to 1") from error
 
 
 def _measure(knots: Floats, heights: Floats, levels: Floats) -> tuple[Floats, Floats]:

@@ -7,7 +7,6 @@ value :math:`\sum_i d_i (A(t_i + l_i) - A(t_i))`, where :math:`t_i` is the sum o
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
@@ -22,27 +21,17 @@ Order: TypeAlias = NDArray[np.intp]
 """Numbers of items, that of the first place first."""
 
 MAX_EXACT_ITEMS = 8
-"""Up to so many items every order counts; with each one more the work more than doubles."""
-
-MAX_VALLEY_ITEMS = 256
-"""Up to so many items all valleys are searched; beyond, one pass over the items is as good as that."""
+"""Up to so many items every order is tried."""
 
 MAX_CELLS = 2048
-"""Number of positions in the search for a valley; longer contexts are rounded to them during the search."""
+"""Number of positions at which the attention summed up is looked up."""
 
 ROUNDS = 8
 """How often items are placed anew on a profile of several peaks; measured, the gap hardly shrinks after that."""
 
-MAX_MOVED_ITEMS = 24
-MAX_MOVES = 50
-"""Up to so many items, and so often, two are swapped or one moved on a profile of several peaks."""
-
 REINSERTED_ITEMS = 64
 PASSES = 4
-"""With more items, so many of the longest are taken out one by one and put back where they gain most, so often."""
-
-UNIT_TOLERANCE = 1e-9
-"""Share of the context below which a remainder of two lengths is rounding."""
+"""So many of the longest are taken out one by one and put back where they gain most, so often."""
 
 TOLERANCE = 1e-12
 """Share of the value by which an order must be better to count as better."""
@@ -86,13 +75,10 @@ def best_order(problem: Problem) -> tuple[Order, bool]:
     if equal:
         return _choose_best(problem, edges, [_fill_slots(problem)]), True
     if len(problem) <= MAX_EXACT_ITEMS:
-        return _choose_best(problem, edges, [_search_subsets(problem)]), True
+        return _choose_best(problem, edges, [_try_all(problem)]), True
     if problem.profile.is_valley:
-        search = _search_valley if len(problem) <= MAX_VALLEY_ITEMS else _fill_from_ends
-        return _choose_best(problem, edges, [search(problem)]), False
-    best = _choose_best(problem, edges, [*_refill_slots(problem), _fill_from_peaks(problem)])
-    improved = _improve_by_moves if len(problem) <= MAX_MOVED_ITEMS else _reinsert_longest
-    return improved(problem, best), False
+        return _choose_best(problem, edges, [_fill_from_ends(problem)]), False
+    return _reinsert_longest(problem, _choose_best(problem, edges, _refill_slots(problem))), False
 
 
 def upper_bound(problem: Problem) -> float:
@@ -144,90 +130,26 @@ def _refill_slots(problem: Problem) -> list[Order]:
     return orders
 
 
-def _search_subsets(problem: Problem) -> Order:
-    """Return the best of all orders: the value of a set of items in front does not depend on what follows."""
-    n = len(problem)
-    sums = np.zeros(1 << n)
-    for item, length in enumerate(problem.lengths.tolist()):
-        sums[1 << item : 2 << item] = sums[: 1 << item] + length
-    areas, density = problem.areas(sums).tolist(), problem.density.tolist()
-    values, last = [0.0] * (1 << n), [0] * (1 << n)
-    members = _list_subsets(n)
-    for subset in range(1, 1 << n):
-        area = areas[subset]
-        values[subset], last[subset] = max(
-            (values[subset ^ (1 << i)] + density[i] * (area - areas[subset ^ (1 << i)]), -i) for i in members[subset]
-        )
-    order, subset = [], (1 << n) - 1
-    while subset:
-        order.append(-last[subset])
-        subset ^= 1 << order[-1]
-    return np.array(order[::-1], dtype=np.intp)
+def _try_all(problem: Problem) -> Order:
+    """Return the best of all orders, of equally good ones that with the densest items in front."""
+    orders = _list_orders(len(problem))
+    values = problem.values(orders)
+    most = values.max()
+    best: Order = orders[(values >= most - TOLERANCE * abs(most)).argmax()]
+    return best
 
 
-@lru_cache(maxsize=MAX_EXACT_ITEMS + 1)
-def _list_subsets(n: int) -> list[tuple[int, ...]]:
-    """Items of each subset of n."""
-    return [tuple(i for i in range(n) if subset >> i & 1) for subset in range(1 << n)]
-
-
-def _search_valley(problem: Problem) -> Order:
-    """Return the best order in which the density falls from both ends inwards.
-
-    The densest item goes to the front or to the back, then the next beside what stands there already: how long the
-    front is says all about the places left, so that one pass over the items tries all of these orders.
-    """
-    densest = np.argsort(-problem.density, kind="stable")
-    cells = _count_cells(problem.lengths.tolist(), problem.total)
-    lengths = np.maximum(1, np.rint(problem.lengths[densest] * cells / problem.total)).astype(int).tolist()
-    total = sum(lengths)
-    areas = problem.profile.area(np.arange(total + 1) / total)
-    values, placed, in_front = np.zeros(1), 0, []
-    for length, density in zip(lengths, problem.density[densest].tolist(), strict=True):
-        end = total - placed
-        front = values + density * (areas[length : length + placed + 1] - areas[: placed + 1])
-        back = values + density * (areas[end : total + 1] - areas[end - length : total + 1 - length])
-        placed += length
-        values = np.full(placed + 1, -np.inf)
-        values[: len(back)] = back
-        values[length:] = np.maximum(values[length:], front)
-        in_front.append(values[length:] == front)
-    return densest[_walk_back(int(np.argmax(values)), lengths, in_front)]
-
-
-def _count_cells(lengths: list[float], total: float) -> int:
-    """Into how many equal cells a context falls so that each length is a whole number of them, `MAX_CELLS` at most.
-
-    The greatest common divisor, by Euclid: it does not depend on the unit of the lengths.
-    """
-    unit = 0.0
-    for length in lengths:
-        while length > UNIT_TOLERANCE * total:
-            unit, length = length, abs(math.remainder(unit, length))
-        if unit * MAX_CELLS < total * (1 - UNIT_TOLERANCE):
-            return MAX_CELLS
-    return round(total / unit)
-
-
-def _walk_back(front: int, lengths: list[int], in_front: list[NDArray[np.bool_]]) -> list[int]:
-    """From the length of the whole front to which items stand in it."""
-    head, tail = [], []
-    for number in range(len(lengths) - 1, -1, -1):
-        before = front - lengths[number]
-        if before >= 0 and in_front[number][before]:
-            head.append(number)
-            front = before
-        else:
-            tail.append(number)
-    return head[::-1] + tail
+@lru_cache(maxsize=MAX_EXACT_ITEMS)
+def _list_orders(n: int) -> Order:
+    """Every order of n items; shape (n!, n)."""
+    return np.array(list(itertools.permutations(range(n))), dtype=np.intp)
 
 
 def _fill_from_ends(problem: Problem) -> Order:
     """Put the densest item at the end with more attention, the next beside it or at the other end, and so on."""
-    densest = np.argsort(-problem.density, kind="stable").tolist()
     area = _make_area_table(problem)
     head, tail, front, back = [], [], 0.0, problem.total
-    for item in densest:
+    for item in np.argsort(-problem.density, kind="stable").tolist():
         length = float(problem.lengths[item])
         if area(front + length) - area(front) >= area(back) - area(back - length):
             head.append(item)
@@ -250,78 +172,15 @@ def _make_area_table(problem: Problem) -> Callable[[float], float]:
     return area
 
 
-def _fill_from_peaks(problem: Problem) -> Order:
-    """Put the densest item at a peak, the next beside what stands at some peak already, wherever attention is most.
-
-    `_fill_from_ends` for several peaks. Items that fit nowhere between two peaks fill the valleys, longest first.
-    """
-    area, slack = _make_area_table(problem), UNIT_TOLERANCE * problem.total
-    tops = [share * problem.total for share in problem.profile.peaks]
-    # what stands left of peak p begins at ends[2p + 1], what stands right of it ends at ends[2p + 2]
-    ends = [0.0, *(top for top in tops for _ in range(2)), problem.total]
-    sides: list[list[int]] = [[] for _ in ends]
-    rest = []
-    for item in np.argsort(-problem.density, kind="stable").tolist():
-        length, best, side = float(problem.lengths[item]), -math.inf, 0
-        for at in range(1, len(ends) - 1):
-            start, end = (ends[at] - length, ends[at]) if at % 2 else (ends[at], ends[at] + length)
-            fits = start >= ends[at - 1] - slack if at % 2 else end <= ends[at + 1] + slack
-            gain = area(min(end, problem.total)) - area(max(start, 0.0)) if fits else -math.inf
-            if gain > best:
-                best, side = gain, at
-        if not side:
-            rest.append(item)
-            continue
-        sides[side].append(item)
-        ends[side] += -length if side % 2 else length
-    room = [end - start for start, end in zip(ends[::2], ends[1::2], strict=True)]
-    valleys: list[list[int]] = [[] for _ in room]
-    for item in sorted(rest, key=lambda item: -problem.lengths[item]):
-        widest = room.index(max(room))
-        valleys[widest].append(item)
-        room[widest] -= float(problem.lengths[item])
-    made = [part for at, valley in enumerate(valleys) for part in (sides[2 * at], valley, sides[2 * at + 1][::-1])]
-    return np.array([item for part in made for item in part], dtype=np.intp)
-
-
-def _improve_by_moves(problem: Problem, order: Order) -> Order:
-    """Swap two items or move one, whatever gains most, as long as something does."""
-    reached = float(problem.values(order))
-    for _ in range(MAX_MOVES):
-        neighbours = order[_list_moves(len(order))]
-        values = problem.values(neighbours)
-        best = int(np.argmax(values))
-        if values[best] <= reached + TOLERANCE * abs(reached):
-            break
-        order, reached = neighbours[best], float(values[best])
-    return order
-
-
-@lru_cache(maxsize=MAX_MOVED_ITEMS + 1)
-def _list_moves(n: int) -> Order:
-    """Every order that one swap or one move makes of n items; shape (moves, n)."""
-    made: dict[tuple[int, ...], None] = {}
-    for i, j in itertools.permutations(range(n), 2):
-        swapped, moved = list(range(n)), list(range(n))
-        swapped[i], swapped[j] = j, i
-        moved.insert(j, moved.pop(i))
-        made[tuple(swapped)] = made[tuple(moved)] = None
-    return np.array(list(made), dtype=np.intp)
-
-
 def _reinsert_longest(problem: Problem, order: Order) -> Order:
     """Move long items, one at a time, to the place with the largest value: they decide the places of all others."""
     longest = np.argsort(-problem.lengths, kind="stable")[:REINSERTED_ITEMS].tolist()
-    made, reached = order, float(problem.values(order))
-    for _ in range(PASSES):
-        before = reached
-        for item in longest:
-            moved, value = _find_best_place(problem, made, item)
-            if value > reached + TOLERANCE * abs(reached):
-                made, reached = moved, value
-        if reached == before:
-            break
-    return _choose_best(problem, order, [made])
+    best, reached = order, float(problem.values(order))
+    for item in longest * PASSES:
+        moved, value = _find_best_place(problem, best, item)
+        if value > reached + TOLERANCE * abs(reached):
+            best, reached = moved, value
+    return _choose_best(problem, order, [best])
 
 
 def _find_best_place(problem: Problem, order: Order, item: int) -> tuple[Order, float]:

@@ -9,15 +9,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.ordering.cues import (
-    ADJECTIVES,
-    COMPARATIVES,
-    COMPARISON_CUES,
-    LANGUAGES,
-    NARRATIVE_CUES,
-    NO_CUES,
-    TEMPORAL_CUES,
-)
+from retrivex.ordering.cues import COMPARISON_CUES, NARRATIVE_CUES, NO_CUES, TEMPORAL_CUES
 from retrivex.text.scripts import IDEOGRAPHS
 
 QuestionType: TypeAlias = Literal["temporal", "comparison", "narrative", "factual"]
@@ -29,75 +21,11 @@ Detector: TypeAlias = Callable[[str], QuestionType | None]
 _CONJUNCTION_VERBS = (
     "happens happen happened do does even only especially except error errors fail fails failed crashes break breaks"
 )
-_NUMBER = (
-    "one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred "
-    "half once twice enough just"
-)
-_AMOUNT = "dozen hundred thousand million billion third quarter second minute hour day week month year decade century"
-_UNIT = "(?:years?|months?|weeks?|days?|hours?|minutes?|inches|inch|feet|metres?|meters?|cm|kg|pounds?|percent)"
-_THRESHOLD = re.compile(
-    r" (?:than|比)(?= \d)"
-    rf"| than(?= (?:{'|'.join(_NUMBER.split())}|an? (?:{'|'.join(_AMOUNT.split())})) )"
-    rf"|(?<=\d)(?: {_UNIT})? or (?:{'|'.join(COMPARATIVES.split())})(?= )"
-)
-"""Compares with a number: "older than 30", "more than a dozen", "18 or older"."""
-
-_OPEN_REQUEST = re.compile(
-    r" (there|there (?:an?|any|some)|(?:you have|suggest|recommend|find|need|want|know|know of|me|us) (?:an?|any|some))"
-    rf" (?:{'|'.join(COMPARATIVES.split())})(?= )"
-    rf"| ([到找要荐供]) 更 (?:{'|'.join(map(' '.join, ADJECTIVES.split()))}) 的(?= )"
-)
-"""Asks for something, and names no two things to set against each other: "is there a faster way or a shortcut"."""
-
-_FIRST_PERSON = "(?:to|(?:do|can|could|should|would) (?:i|we|you))"
-_CHINESE_HOW = "(?:怎 么|如 何|怎 样)"
-_ADDRESS = re.compile(
-    rf" how {_FIRST_PERSON} (?:contact|reach (?:you|us|support)|spell(?! check| out )|pronounce"
-    rf"|say(?= (?:\S+ ){{1,12}}in (?:{'|'.join(LANGUAGES.split())}|sign language) ))(?= )"
-    rf"| {_CHINESE_HOW} (?:联 [系络](?! 实 际| 上 下 文)|称 呼|发 音)(?= )"
-    rf"|(?<= [语文话]) {_CHINESE_HOW} [说讲](?! [得好])(?= )| {_CHINESE_HOW} 用(?= (?:\S ){{1,4}}[语文话] [说讲] )"
-)
-"""Asks for a number, an address or a word, not for a way to go: "how do I say bee in French", not "say no to them"."""
-
-_UNNAMED_CHOICE = re.compile(rf"( how {_FIRST_PERSON} (?:choose|decide)) between(?! (?:\S+ ){{1,20}}and )")
-"""Asks for a way to choose, and names no two things: "how can I decide between two offers"."""
-
-_EXTRA_REQUIREMENT = re.compile(
-    "( (?:do|will|would|should|must) (?:i|we|you) (?:need|require|bring|show)(?: to (?:bring|show|have|know|do))? more)"
-    " than(?= )"
-)
-"""Asks what else is needed, and sets nothing against it: "do I need more than ID"."""
+_THRESHOLD = re.compile(r" (?:than|比)(?= \d)")
+"""Compares with a number: "older than 30"."""
 
 _CONJUNCTION = re.compile(rf" ({'|'.join(_CONJUNCTION_VERBS.split())}) when(?= )")
 """`when` asks nothing: "what happens when a queen dies"."""
-
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_MONTHS = (
-    "january february april june july august september october november december "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
-_SCENE = re.compile(
-    # march and may are verbs too
-    rf"(?: (?:{'|'.join(_MONTHS.split())})|(?:^| (?:in|of|on|by|for|from|the|early|mid|late|{_DAY})) (?:march|may))"
-    rf"(?: {_DAY})?(?: of)? (?:1\d|20)\d\d(?= )"
-    # only what names a stretch of history: things are done during a meeting and during an installation too
-    r"| during (?:(?!(?:to|in|on|at|about|of|for|with) )\w+ ){0,3}"
-    r"(?:wars?|eras?|reign|dynasty|decades?|century|centuries)(?= )"
-    r"| (?:\d{4}|[一二] (?:[〇零一二三四五六七八九] ){2}[〇零一二三四五六七八九]) 年 (?:的 )?"
-    r"(?:0?[1-9]|1[0-2]|[一二三四五六七八九十]|十 [一二]) 月(?= )"
-    r"| (?:战 争|大 战|内 战|冷 战|抗 战|一 战|二 战|在 位|统 治) (?:期 间|时 期)(?= )"
-)
-"""Sets a scene in time: "in March 2021", "on May 3rd, 1997", 2021年3月, "during the war"."""
-
-_REPLACEMENTS = (
-    (_ADDRESS, ""),
-    (_UNNAMED_CHOICE, r"\1"),
-    (_EXTRA_REQUIREMENT, r"\1"),
-    (_THRESHOLD, ""),
-    (_OPEN_REQUEST, r" \1\2"),
-    (_CONJUNCTION, r" \1"),
-)
-"""What is left of phrases in which a cue means something else."""
 
 _FACT = re.compile(
     " (?:who(?! can | could )|where|whose|whom|how (?:many|much|old|far|tall|big|large|high|deep|long|often)) "
@@ -131,9 +59,7 @@ def question_type(
 
     Cues are matched as whole words, in any case and width; those in Chinese or Japanese characters anywhere, Simplified
     and Traditional alike. Anything may stand in place of `...` in a cue, nothing too. What opens with who, where, how
-    many and the like asks for a fact, however it goes on, unless it is about time or compares. A month with its year,
-    or an age ("during the war"), counts as the cue "month" in what would else be factual: comparisons and instructions
-    may be of a time too.
+    many and the like asks for a fact, however it goes on, unless it is about time or compares.
 
     Parameters
     ----------
@@ -163,16 +89,16 @@ def question_type(
     )
     if question is None or not question.strip():
         return "factual"
-    found = _run_detector(question, detector) if detector is not None else None
+    found = None if detector is None else _detect(question, detector)
     if found is not None:
-        return _check_type(found)
+        return found
     text = _normalise(question)
     if _asks_a_fact(text):
         kinds = kinds[:2]
     for kind, cues in kinds:
         if _contains_any(cues, text):
             return kind
-    return "temporal" if _SCENE.search(text) and _contains_any(kinds[0][1], " month ") else "factual"
+    return "factual"
 
 
 def _check_cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
@@ -181,18 +107,15 @@ def _check_cues(cues: Sequence[str], name: str) -> tuple[str, ...]:
     raise OrderingError(f"{name} cues are {quoted(cues)}: give a list of texts")
 
 
-def _run_detector(question: str, detector: Detector) -> QuestionType | None:
+def _detect(question: str, detector: Detector) -> QuestionType | None:
     try:
-        return detector(question)
+        found = detector(question)
     except Exception as error:  # a callable of the caller's may raise anything
         raise OrderingError(
             f"the detector failed for {quoted(question)}: {quoted(error, 200)}; it must return a type, or None for the "
             "cues"
         ) from error
-
-
-def _check_type(found: QuestionType) -> QuestionType:
-    if not isinstance(found, str) or found not in get_args(QuestionType):
+    if found is not None and found not in get_args(QuestionType):
         raise OrderingError(
             f"the detector returned {quoted(found)}: it must be one of {', '.join(get_args(QuestionType))}, or None"
         )
@@ -226,9 +149,7 @@ def _normalise(question: str) -> str:
     text = _separate_words(question)
     for (phrase,) in _split_cues(NO_CUES):
         text = text.replace(phrase, " ")
-    for pattern, left in _REPLACEMENTS:
-        text = pattern.sub(left, text)
-    return text
+    return _CONJUNCTION.sub(r" \1", _THRESHOLD.sub("", text))
 
 
 def _asks_a_fact(text: str) -> bool:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from retrivex.errors import OrderingError, quoted
-from retrivex.model.fields import Field, list_items, make_reader, read_named, read_quickly
+from retrivex.model.fields import Field, list_items, make_reader, read_named
 from retrivex.model.numbers import all_finite, real
 
 T = TypeVar("T")
@@ -42,7 +42,8 @@ def score_desc(items: Iterable[T], *, ranked: bool = False, score: Field = "scor
     quick = _OWN_SCORE if score == "score" else score
     if callable(quick) and all_finite(map(quick, items)):
         return sorted(items, key=quick, reverse=True)
-    return list(sort_best_first(items, check_scores(items, score)))
+    scores = check_scores(items, score)
+    return [items[i] for i in sorted(range(len(items)), key=scores.__getitem__, reverse=True)]
 
 
 def best_last(items: Iterable[T], *, ranked: bool = False, score: Field = "score") -> list[T]:
@@ -75,7 +76,7 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
         If one is missing, no number, NaN or infinite.
     """
     try:
-        scores = _read_scores(items, score) if isinstance(score, str) else list(map(score, items))
+        scores = read_named(items, score) if isinstance(score, str) else list(map(score, items))
         total = sum(scores, 0.0)  # see `all_finite`
         finite = isfinite(total if isinstance(total, float) else real(total))
     except Exception:  # noqa: BLE001 - a reader of the caller's may raise anything; item by item says it
@@ -86,36 +87,14 @@ def check_scores(items: Sequence[Any], score: Field) -> list[Any]:
     return [_check_score(item, read) for item in items]
 
 
-def _read_scores(items: Sequence[Any], score: str) -> list[Any]:
-    (scores,) = read_quickly(items, score)
-    return read_named(items, score) if scores is None else scores
-
-
-def sort_best_first(items: Sequence[T], scores: list[Any]) -> Sequence[T]:
-    """Return items by their scores, best first: the same sequence where they come so already."""
-    if is_descending(scores):
-        return items
-    return [items[i] for i in sorted(range(len(scores)), key=scores.__getitem__, reverse=True)]
-
-
-def is_descending(scores: list[Any]) -> bool:
-    """Whether the best come first already, as retrievers give them."""
-    return sorted(scores, reverse=True) == scores
-
-
 def _check_score(item: Any, read: Callable[[Any], Any]) -> Any:
+    hint = "name the field, score='similarity', or pass score=callable"
     try:
         value = read(item)
     except Exception as error:  # whatever a reader of the caller's raises
-        raise OrderingError(
-            f"no score in {quoted(item)}: {quoted(error, 200)}; name the field, score='similarity', or pass "
-            "score=callable"
-        ) from error
+        raise OrderingError(f"no score in {quoted(item)}: {quoted(error, 200)}; {hint}") from error
     if value is None:
-        raise OrderingError(
-            f"no score in {quoted(item)}: it must be a finite number; leave such items out, or name the field, "
-            "score='similarity', or pass score=callable"
-        )
+        raise OrderingError(f"no score in {quoted(item)}: it must be a finite number; leave such items out, or {hint}")
     try:
         finite = not isinstance(value, str) and isfinite(real(value))
     except (TypeError, ValueError, OverflowError):

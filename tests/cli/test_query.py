@@ -280,8 +280,8 @@ def test_html_writes_the_answer_as_a_page(db: str, tmp_path: Path) -> None:
 
 def test_html_that_cannot_be_written_is_an_error(db: str, tmp_path: Path) -> None:
     result = run(app, ["query", "smoker", "--db", db, "--html", str(tmp_path / "missing" / "a.html")])
-    assert result.exit_code == 2
-    assert "cannot be written: No such file or directory" in " ".join(result.output.split())
+    assert result.exit_code == 3
+    assert "a.html: No such file or directory" in " ".join(result.output.split())
 
 
 def test_a_source_of_a_transcript_says_when_it_is_said(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_own_hits_need_no_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "options", "code", "message"),
     [
-        (None, [], 2, "none.jsonl': it does not exist"),
+        (None, [], 2, "none.jsonl' does not exist"),
         ([], [], 3, "hold no line"),
         (["{"], [], 3, "line 1 of"),
         (['{"question": "a"}'], [], 3, "has the evidence None"),

@@ -24,7 +24,7 @@ from retrivex.model.chunk import MAX_CHUNK_ID, allowed_scopes
         (("d", 1.5), "must be a whole number"),
         (("d", 0, 5), "give both or neither"),
         (("d", 0, None, 5), "give both or neither"),
-        (("d", 0, 9, 5), r"char_start \(9\) > char_end \(5\)"),
+        (("d", 0, 9, 5), "char_start 9, char_end 5: count characters"),
         (("d", 0, -3, 5), "non-negative"),
     ],
 )

@@ -158,11 +158,3 @@ def test_values_of_any_size_are_known() -> None:
 def test_what_is_chosen_can_be_done(items: list[dict[str, Any]], question: str) -> None:
     made = auto(items, question=question, score="score")
     assert sorted(map(id, made)) == sorted(map(id, items))
-
-
-@pytest.mark.parametrize("settings", [{"near_full": 0.5}, None, AutoSettings], ids=repr)
-def test_settings_are_settings(settings: Any) -> None:
-    with pytest.raises(OrderingError, match=r"settings are .*: give AutoSettings\(...\)"):
-        choose_order([], "When?", settings=settings)
-    with pytest.raises(OrderingError, match=r"settings are .*: give AutoSettings\(...\)"):
-        auto([], question="When?", settings=settings)

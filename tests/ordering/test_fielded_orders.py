@@ -184,23 +184,6 @@ def test_a_name_reads_what_a_callable_reads_whatever_the_passages_are(
     assert same(by_time, chronological(items, timestamp=read["time"], order=direction, **reads))
 
 
-class Row(UserDict[str, Any]):
-    """A mapping with an attribute of the name of one of its keys."""
-
-    time = 0
-
-
-@pytest.mark.parametrize(("direction", "expected"), [("asc", [1, 5, 9]), ("desc", [9, 5, 1])])
-def test_a_mapping_among_objects_is_read_as_one(direction: Any, expected: list[int]) -> None:
-    items = [SimpleNamespace(time=5), Row(time=9), Row(time=1)]
-    made = chronological(items, ranked=True, timestamp="time", order=direction)
-    assert list(map(make_reader("time"), made)) == expected
-    alike = chronological(
-        [SimpleNamespace(time=time) for time in (5, 9, 1)], ranked=True, timestamp="time", order=direction
-    )
-    assert [item.time for item in alike] == expected
-
-
 def same(made: list[Any], expected: list[Any]) -> bool:
     """Whether they are the same passages, not only equal ones."""
     return list(map(id, made)) == list(map(id, expected))
@@ -215,35 +198,3 @@ def test_documents_and_times_by_definition(rows: list[tuple[str, float, int]]) -
     assert same(document(rows, source=lambda row: row[0], position=lambda row: row[2], **said), expected)
     by_time = sorted(rows, key=lambda row: (-row[2], -row[1]))
     assert same(chronological(rows, timestamp=lambda row: row[2], order="desc", **said), by_time)
-
-
-FIELDED = st.fixed_dictionaries(
-    {"score": st.floats(0, 1)},
-    optional={
-        "source_id": st.sampled_from(["a", "b", "", None, 1]),
-        "section_index": st.integers(0, 3) | st.just("2") | st.none(),
-        "timestamp": st.integers(0, 3) | st.just(math.nan) | st.none(),
-    },
-)
-
-
-@given(st.lists(st.tuples(FIELDED, FIELDED), max_size=8), st.booleans())
-def test_what_passages_are_made_of_does_not_matter(rows: list[Any], is_alike: bool) -> None:
-    """Passages of one kind are read all at once, of mixed kinds one by one; with fields inside or in the metadata."""
-    dictionaries = [{**own, "metadata": inner, "id": i} for i, (own, inner) in enumerate(rows)]
-    if is_alike:
-        dictionaries = [{**inner, "metadata": {}, "id": i} for i, (_, inner) in enumerate(rows)]
-    shapes = (
-        dictionaries,
-        [SimpleNamespace(**row) for row in dictionaries],
-        [UserDict(row) for row in dictionaries],
-        [row if row["id"] % 2 else SimpleNamespace(**row) for row in dictionaries],
-    )
-    for order in (
-        document,
-        document_edges,
-        chronological,
-        lambda items, **named: group_by(items, "source_id", **named),
-    ):
-        made = [[make_reader("id")(item) for item in order(items, score="score")] for items in shapes]
-        assert made[1:] == made[:1] * 3

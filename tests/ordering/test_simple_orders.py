@@ -79,7 +79,7 @@ def test_counts_put_so_many_of_the_best_at_the_edges(n: int, start: int, end: in
 
 @pytest.mark.parametrize(("start", "end"), [(1, None), (None, 1), (-1, 1), (1.0, 1), (True, 1)])
 def test_counts_are_two_whole_numbers(start: Any, end: Any) -> None:
-    with pytest.raises(OrderingError, match="give both counts as whole numbers"):
+    with pytest.raises(OrderingError, match="give both as whole numbers"):
         edge_balanced([1, 2], ranked=True, start_count=start, end_count=end)
 
 

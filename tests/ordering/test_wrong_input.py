@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
 from types import SimpleNamespace
@@ -131,30 +130,15 @@ def test_complex_scores_of_numpy_are_no_numbers(name: str, score: Any, other: An
             SCORED[name](items, score="score")
 
 
-@pytest.mark.parametrize("time", COMPLEX)
-def test_complex_times_of_numpy_are_none(time: Any) -> None:
-    with pytest.raises(OrderingError, match=r"timestamp is .*: it must be a number that grows"):
-        chronological([{"timestamp": 3}, {"timestamp": time}], ranked=True)
-
-
 def test_scores_of_numpy_are_numbers() -> None:
     scores = [np.float32(0.25), np.float64(0.5), np.int64(1), np.float16(0.75), np.longdouble(0.1), np.array(0.6)]
     assert score_desc(scores, score=lambda score: score) == sorted(scores, reverse=True)
-
-
-def test_scores_of_other_exact_types_are_numbers() -> None:
-    assert score_desc([Decimal("0.1"), Decimal("0.3")], score=lambda score: score) == [Decimal("0.3"), Decimal("0.1")]
-    assert score_desc([Fraction(1, 3), 0.5], score=lambda score: score) == [0.5, Fraction(1, 3)]
 
 
 @pytest.mark.parametrize("weights", [["1", "2"], 5, [10**400, 1], [None, 1.0], [True], ["1"] * 3], ids=repr)
 def test_weights_are_numbers(weights: Any) -> None:
     with pytest.raises(OrderingError, match=r"^weights are .* give one finite number for each"):
         position_weighted(["a", "b"], ranked=True, weights=weights)
-
-
-def test_weights_may_come_from_a_generator() -> None:
-    assert position_weighted(["a", "b"], ranked=True, weights=(weight for weight in (1, 2))) == ["b", "a"]
 
 
 @pytest.mark.parametrize("said", [{"high": "x"}, {"medium": None}, {"high": [1], "medium": [0]}])
@@ -206,39 +190,10 @@ def test_keys_and_comparisons_that_fail_are_refused(said: Any) -> None:
         custom(ROWS, **said)
 
 
-@pytest.mark.parametrize("said", [
-    {"key": lambda row: float("nan")}, {"key": lambda row: (1, float("nan"))}, {"key": lambda row: Decimal("nan")},
-    {"key": lambda row: [0.5, float("nan"), 0.1, 0.2][row["section_index"]]}, {"compare": lambda a, b: float("nan")},
-    {"compare": lambda a, b: np.float32("nan")}, {"key": lambda row: np.datetime64("NaT")},
-])  # fmt: skip
-def test_keys_and_comparisons_without_an_order_are_refused(said: Any) -> None:
-    with pytest.raises(OrderingError, match=r"items cannot be compared: .*(one comparable type|for every two items)"):
-        custom(ROWS, **said)
-
-
 @pytest.mark.parametrize("seed", [[1], None, 1.5, float("nan"), "1", True, 1j], ids=repr)
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(OrderingError, match=r"seed is .*: it must be a whole number"):
         shuffle([1, 2], seed=seed)
-
-
-def test_seeds_of_any_size_and_type_of_number() -> None:
-    assert shuffle(range(9), seed=np.int64(3)) == shuffle(range(9), seed=3)  # type: ignore[arg-type]
-    assert sorted(shuffle(range(9), seed=10**5000)) == list(range(9))
-
-
-@pytest.mark.parametrize("inside", [
-    lambda group: None, lambda group: group[:1], lambda group: [*group, group[0]], lambda group: ["x"] * len(group),
-    lambda group: 1 / 0, 5, lambda group: [group[0]] * len(group), lambda group: [dict(item) for item in group],
-])  # fmt: skip
-def test_the_order_inside_a_group_returns_the_group(inside: Any) -> None:
-    with pytest.raises(OrderingError, match=r"inside (failed for|returned) .* it must return the items of the group"):
-        group_by(ROWS, "source_id", score="score", inside=inside)
-
-
-def test_the_order_inside_a_group_may_be_a_generator() -> None:
-    made = group_by(ROWS, "source_id", score="score", inside=lambda group: (item for item in reversed(group)))
-    assert [row["id"] for row in made] == ["d", "b", "c", "a"]
 
 
 class Unspeakable:
@@ -275,25 +230,10 @@ def test_weights_of_places_need_numbers(said: Any) -> None:
         place_weights(**said)
 
 
-@pytest.mark.parametrize("position", ["x", 10**400, [1, 10**400], {}], ids=repr)
-def test_attention_is_asked_for_at_numbers(position: Any) -> None:
-    curve = PositionProfile((0, 1), (0, 1))
-    for call in (lambda: curve.area([position]), lambda: curve.mean(0, position), lambda: curve.mean(position, 1)):
-        with pytest.raises(OrderingError, match=r"positions are .*: give"):
-            call()
-
-
 @pytest.mark.parametrize("path", [None, 5, "\0", "no/such/folder.json"])
-def test_a_profile_is_saved_and_loaded_at_a_path(path: Any) -> None:
-    with pytest.raises(OrderingError, match=r"cannot be (read|written)"):
+def test_a_profile_is_loaded_from_a_path(path: Any) -> None:
+    with pytest.raises(OrderingError, match=r"cannot be read"):
         PositionProfile.load(path)
-    with pytest.raises(OrderingError, match=r"cannot be (read|written)"):
-        PositionProfile((0,), (1,)).save(path)
-
-
-def test_a_key_that_is_no_callable_is_refused() -> None:
-    with pytest.raises(OrderingError, match="field is 5: give its name, or a callable"):
-        custom(ROWS, key=5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("question", [5, b"When?", ["When?"]], ids=repr)
@@ -318,10 +258,6 @@ def test_token_counts_are_numbers(count: Any) -> None:
         place([1.0], score=float, tokens=lambda item: count)
 
 
-def test_times_too_large_for_a_float_are_times() -> None:
-    assert chronological([10**400, 5, -(10**400)], ranked=True, timestamp=int) == [-(10**400), 5, 10**400]
-
-
 @pytest.mark.parametrize(("measurements", "count"), [
     ({1: 0.5}, 0), ({1: 0.5}, -1), ({1: 0.5}, 1.5), ({1: 0.5}, "2"), ({1: 0.5}, True),
 ])  # fmt: skip
@@ -336,10 +272,6 @@ def test_the_number_of_places_is_a_whole_number(measurements: Any, count: Any) -
 def test_measurements_are_pairs_of_numbers(measurements: Any) -> None:
     with pytest.raises(OrderingError, match="give pairs of numbers, position and value"):
         PositionProfile.from_measurements(measurements)
-
-
-def test_places_in_texts_are_numbers_as_in_files() -> None:
-    assert PositionProfile.from_measurements({"1": 0.5}, count=2).positions == (0.25,)
 
 
 def test_attention_is_what_a_float_can_hold() -> None:
