@@ -105,7 +105,7 @@ async def await_in_time(call: Callable[[], Awaitable[T]], seconds: float | None,
             return await in_own_task(call)
     except TimeoutError as error:
         if not limiter.expired():
-            return answer.result()  # or the callee's own error
+            raise  # the callee's own
         raise late_error((seconds or 0.0) if limit is None else limit) from error
 
 

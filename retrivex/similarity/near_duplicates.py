@@ -111,7 +111,9 @@ class _Join:
         first, rest = slice(0, self.first_words), slice(self.first_words, None)
         left = (fits & (self._apart(position, later, first) <= most)).nonzero()[0]
         found: Ints = left + position + 1
-        return found[self._apart(position, found, first) + self._apart(position, found, rest) <= most[left]]
+        bits = self._apart(position, found, first) + self._apart(position, found, rest)
+        close: Ints = found[bits <= most[left]]
+        return close
 
     def _apart(self, position: int, others: Ints | slice, words: slice) -> NDArray[np.uint16]:
         """Bits of some words of the sketches that differ from one text's."""

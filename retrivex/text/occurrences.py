@@ -11,8 +11,8 @@ BLOCK = 12
 class TextIndex:
     """Texts in which parts are looked for.
 
-    A part of two blocks or more holds one of the blocks that a text is cut into: where it holds none, which a set tells,
-    the text is not read.
+    A part of two blocks or more holds one of the blocks that a text is cut into: where it holds none, the text is not
+    read.
 
     Parameters
     ----------
