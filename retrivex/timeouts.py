@@ -15,6 +15,7 @@ from retrivex.errors import StoreTimeoutError
 
 if TYPE_CHECKING:
     import asyncio  # imported on first use elsewhere: a tenth of what importing retrivex would cost with it
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -22,7 +23,7 @@ _GRACE_S = 1.0  # for what was cancelled and has something to close
 
 
 def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | None = None) -> T:
-    """Run `call` in a thread of its own and give up on it after `seconds`; None runs it right here.
+    """Run `call` in a thread of its own and give up on it after `seconds`; None waits for ever.
 
     `limit` is what the error names, where `seconds` is only what is left of it.
 
@@ -33,25 +34,35 @@ def call_in_time(call: Callable[[], T], seconds: float | None, limit: float | No
     """
     if seconds is None:
         return _failing_plainly(call)
-    results: list[T] = []
-    errors: list[BaseException] = []
-    done = threading.Event()
+    answer = _begin(call)
+    try:
+        return answer.result(min(seconds, threading.TIMEOUT_MAX))
+    except TimeoutError as error:
+        if answer.done():
+            return answer.result()  # or the callee's own error
+        raise late_error(seconds if limit is None else limit) from error
+
+
+def _begin(call: Callable[[], T]) -> Future[T]:
+    """Run `call` in a daemon thread: unlike an executor's, nobody waits for it when the program ends."""
+    from concurrent.futures import Future  # noqa: PLC0415 - on first use, as it takes time to import
+
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()  # nobody cancels what runs in a thread
     context = contextvars.copy_context()
 
     def work() -> None:
         try:
-            results.append(context.run(_failing_plainly, call))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
-            errors.append(error)
-        finally:
-            done.set()
+            answer.set_result(context.run(_failing_plainly, call))
+        except StopIteration as error:  # which no future takes
+            failure = _plain(error)
+            failure.__cause__ = error
+            answer.set_exception(failure)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            answer.set_exception(error)
 
     threading.Thread(target=work, name="retrivex-store", daemon=True).start()
-    if not done.wait(min(seconds, threading.TIMEOUT_MAX)):
-        raise late_error(seconds if limit is None else limit)
-    if errors:
-        raise errors[0]
-    return results[0]
+    return answer
 
 
 def late_error(seconds: float) -> StoreTimeoutError:
@@ -130,37 +141,10 @@ def _seen(task: asyncio.Task[Any]) -> None:
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Run `call` in a daemon thread: unlike the event loop's own, nobody waits for it when the program ends."""
+    """Run `call` in a daemon thread; where the caller is cancelled, the thread is left behind."""
     import asyncio  # noqa: PLC0415 - see above
 
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if answer.done():
-            return  # given up on
-        if error is not None:
-            answer.set_exception(error)
-        else:
-            answer.set_result(result)  # type: ignore[arg-type]
-
-    def work() -> None:
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            result = context.run(call)
-        except (StopIteration, asyncio.CancelledError) as error:
-            # no future takes the one, and the other would pass for the caller being cancelled
-            failure = _plain(error)
-            failure.__cause__ = error
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            failure = error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, failure)
-
-    threading.Thread(target=work, name="retrivex-store", daemon=True).start()
-    return await answer
+    return await asyncio.wrap_future(_begin(call))
 
 
 @dataclass(frozen=True, slots=True)

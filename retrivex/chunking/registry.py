@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from retrivex.chunking.adaptive_chunker import AdaptiveChunker
 from retrivex.chunking.chunker import Chunker, check_size
 from retrivex.chunking.markdown_chunker import MarkdownChunker
@@ -15,7 +13,7 @@ from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 DEFAULT_SIZE = 200  # tokens
 SENTENCES = 3  # of a chunk of the sentence chunker
@@ -91,43 +89,24 @@ def get_chunker(
         return SentenceChunker(sentences, min(1, sentences - 1) if overlap is None else overlap)
     size = DEFAULT_SIZE if size is None else size
     check_size("size", size)
-    if spec == "semantic":
-        return _semantic(size, get_tokenizer(tokenizer), encoder)
-    return _BY_TOKENS[spec](size, overlap or 0, get_tokenizer(tokenizer))
+    counter, smallest, overlap = get_tokenizer(tokenizer), size // SMALLEST_SHARE, overlap or 0
+    match spec:
+        case "semantic":
+            if encoder is None:
+                raise ChunkError("chunker 'semantic' has no encoder: it compares embeddings of sentences; name a model")
+            return SemanticChunker(encoder, min_size=smallest, max_size=size, tokenizer=counter)
+        case "markdown":
+            return MarkdownChunker(size, tokenizer=counter)
+        case "adaptive":
+            return AdaptiveChunker(smallest, size, tokenizer=counter)
+        case "token":
+            return TokenChunker(size, overlap, tokenizer=counter)
+        case "parent-child":
+            parent = AdaptiveChunker(size * PARENT_SIZE // SMALLEST_SHARE, size * PARENT_SIZE, tokenizer=counter)
+            return ParentChildChunker(parent, AutoChunker(size, overlap, tokenizer=counter))
+        case _:
+            return AutoChunker(size, overlap, tokenizer=counter)
 
 
-def _semantic(size: int, tokenizer: Tokenizer, encoder: Encoder | None) -> Chunker:
-    if encoder is None:
-        raise ChunkError("chunker 'semantic' has no encoder: it compares embeddings of sentences; name a model")
-    return SemanticChunker(encoder, min_size=size // SMALLEST_SHARE, max_size=size, tokenizer=tokenizer)
-
-
-def _markdown(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
-    return MarkdownChunker(size, tokenizer=tokenizer)
-
-
-def _adaptive(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
-    return AdaptiveChunker(size // SMALLEST_SHARE, size, tokenizer=tokenizer)
-
-
-def _token(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
-    return TokenChunker(size, overlap, tokenizer=tokenizer)
-
-
-def _auto(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
-    return AutoChunker(size, overlap, tokenizer=tokenizer)
-
-
-def _parent_child(size: int, overlap: int, tokenizer: Tokenizer) -> Chunker:
-    return ParentChildChunker(_adaptive(size * PARENT_SIZE, 0, tokenizer), _auto(size, overlap, tokenizer))
-
-
-_BY_TOKENS: dict[str, Callable[[int, int, Tokenizer], Chunker]] = {
-    "auto": _auto,
-    "token": _token,
-    "markdown": _markdown,
-    "adaptive": _adaptive,
-    "parent-child": _parent_child,
-}
 _OVERLAPPING = ("auto", "token", "sentence", "parent-child")
 CHUNKER_NAMES = ("auto", "token", "sentence", "semantic", "markdown", "adaptive", "parent-child")

@@ -196,15 +196,14 @@ class _Groups:
 
     def split(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield the group, cut at its widest distances until every part fits."""
-        before, behind, widest = _cut_order(self.distances[first : last - 1].tolist())
-        waiting = [(first, last, widest)]
+        waiting = [(first, last)]
         while waiting:
-            low, high, cut = waiting.pop()
+            low, high = waiting.pop()
             if high - low == 1 or self.fits(low, high):
                 yield low, high
             else:
-                middle = first + 1 + cut
-                waiting += [(middle, high, behind[cut]), (low, middle, before[cut])]
+                middle = low + 1 + int(np.argmax(self.distances[low : high - 1]))
+                waiting += [(middle, high), (low, middle)]
 
     def join(self, groups: Sequence[tuple[int, int]], min_size: int) -> list[tuple[int, int]]:
         """Join each group under `min_size` with the nearer of its neighbours, where both fit."""
@@ -224,20 +223,3 @@ class _Groups:
             else:
                 joined.append((first, last))
         return joined
-
-
-def _cut_order(distances: Sequence[float]) -> tuple[list[int], list[int], int]:
-    """Return of each distance the widest one before it and behind it, up to wider ones, and the widest of all.
-
-    The Cartesian tree of the distances, built in linear time with a stack; the first of equal ones counts as widest. A
-    number is -1 where there is none.
-    """
-    before, behind = [-1] * len(distances), [-1] * len(distances)
-    stack: list[int] = []
-    for at, distance in enumerate(distances):
-        while stack and distances[stack[-1]] < distance:
-            before[at] = stack.pop()
-        if stack:
-            behind[stack[-1]] = at
-        stack.append(at)
-    return before, behind, stack[0] if stack else -1

@@ -11,10 +11,10 @@ from itertools import islice
 
 from retrivex.errors import LoadError
 from retrivex.loading.limits import Allowance
+from retrivex.loading.markdown import make_loaded
 from retrivex.loading.report import Loaded
 from retrivex.loading.tables import Cell, pipe_table
-from retrivex.loading.text import decode, encoding_metadata, load_text, notes_of, require_text
-from retrivex.model.document import Document
+from retrivex.loading.text import decode, load_text, require_text
 
 DELIMITERS = ",;\t|"
 """What may part the cells of a row; where several would do, the first."""
@@ -68,8 +68,7 @@ def load_delimited(raw: bytes, doc_id: str, source: str | None = None) -> Loaded
         cells[0][0] = Cell(rows[0][0], header=True)
     table = pipe_table(cells, Allowance(len(raw)))
     markdown = "\n\n".join(filter(None, ("\n".join(above), table))) + "\n"
-    document = Document(doc_id, markdown, format="markdown", source=source, metadata=encoding_metadata(decoded))
-    return Loaded(document, (*notes_of(decoded), *notes))
+    return make_loaded(doc_id, markdown, source, decoded=decoded, notes=notes)
 
 
 def _read_rows(text: str, delimiter: str) -> tuple[list[list[str]], list[str]]:

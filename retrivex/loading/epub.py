@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 from retrivex.errors import LoadError
 from retrivex.loading.html import load_html
 from retrivex.loading.limits import Allowance
+from retrivex.loading.markdown import make_loaded
 from retrivex.loading.package import check_entities, open_package
 from retrivex.loading.report import Loaded
 from retrivex.model.document import Document
@@ -68,10 +69,7 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     if not texts:
         raise LoadError("none of its chapters has text: it is probably a book of pictures; leave it out")
     title = book.metadata.pop("title", None)
-    text = "\n".join(texts)
-    return Loaded(
-        Document(doc_id, text, format="markdown", title=title, source=source, metadata=book.metadata), _few(notes)
-    )
+    return make_loaded(doc_id, "\n".join(texts), source, title=title, metadata=book.metadata, notes=notes)
 
 
 def _is_protected(package: zipfile.ZipFile) -> bool:
@@ -123,8 +121,3 @@ def _headed(chapter: Document) -> str:
     if _HEADING.search(chapter.text) or not chapter.title:
         return chapter.text
     return f"# {chapter.title}\n\n{chapter.text}"
-
-
-def _few(notes: list[str], most: int = 3) -> tuple[str, ...]:
-    rest = len(notes) - most
-    return (*notes[:most], f"{rest} more parts with notes") if rest > 0 else tuple(notes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
@@ -27,6 +26,7 @@ from retrivex.loading.sandbox import is_available, read_in_worker
 from retrivex.loading.subtitles import load_subtitles
 from retrivex.loading.text import load_text
 from retrivex.model.document import Document
+from retrivex.text.files import read_small_file
 
 MAX_BYTES = 64 * 1024 * 1024
 """Default limit for one file (for JSONL: for one line), in bytes."""
@@ -133,7 +133,6 @@ def load_parts(path: Path, doc_id: str, *, max_bytes: int, limits: LoadLimits = 
     """
     try:
         if names_documents(path):
-            _check_regular(path)
             yield from parse_lines(path, partial(_jsonl_document, source=str(path)), max_line_bytes=max_bytes)
         else:
             suffix = _checked_suffix(path)
@@ -200,16 +199,6 @@ def _checked_suffix(path: Path) -> str:
     return suffix
 
 
-def _check_regular(path: Path) -> os.stat_result:
-    try:
-        status = path.stat()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise _make_unreadable(error) from error
-    if not stat.S_ISREG(status.st_mode):
-        raise LoadError("it is not a regular file (a folder, pipe, socket or device); leave it out")
-    return status
-
-
 def read_bytes(path: Path, max_bytes: int) -> bytes:
     """Read a whole file.
 
@@ -218,19 +207,8 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
     LoadError
         If it cannot be opened, is not a regular file, or holds more than `max_bytes`.
     """
-    size = _check_regular(path).st_size
-    if size <= max_bytes:
-        try:
-            with path.open("rb") as file:
-                raw = file.read(max_bytes + 1)  # it may have grown
-        except OSError as error:
-            raise _make_unreadable(error) from error
-        size = len(raw)
-    if size > max_bytes:
-        raise LoadError(f"it has {size:,} bytes, the limit is {max_bytes:,}; raise max_bytes or split it")
-    return raw
-
-
-def _make_unreadable(error: OSError | ValueError) -> LoadError:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return LoadError(f"it cannot be read: {said}; check its name and permissions")
+    try:
+        return read_small_file(path, max_bytes)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise LoadError(f"it cannot be read: {said}; check its name, size and permissions") from error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -121,7 +120,7 @@ def find_files(
         if os.path.isdir(root):
             candidates.extend(
                 FoundFile(path, root, name)
-                for path, name in _walk(root, report, tuple(exclude))
+                for path, name in _walk(root, report, tuple(exclude), root)
                 if _is_wanted(path, name, include, report)
             )
         else:
@@ -155,40 +154,23 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) or fnmatchcase(base, pattern) for pattern in patterns)
 
 
-def _walk(root: Path, report: LoadReport, exclude: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    """Give the files under `root` with their relative names, in sorted order."""
-    waiting = [(root, "")]
-    while waiting:
-        path, name = waiting.pop()
-        mode = _mode(path, report) if name else stat.S_IFDIR
-        if mode is None:
-            continue
-        if stat.S_ISDIR(mode):
-            waiting.extend(reversed(_entries(path, name, report, exclude)))
-        elif not stat.S_ISLNK(mode) or _is_inside(path, root, report):
-            yield path, name
-
-
-def _entries(folder: Path, name: str, report: LoadReport, exclude: tuple[str, ...]) -> list[tuple[Path, str]]:
+def _walk(
+    folder: Path, report: LoadReport, exclude: tuple[str, ...], root: Path, prefix: str = ""
+) -> Iterator[tuple[Path, str]]:
+    """Give the files of a folder with their names relative to `root`, in sorted order."""
     try:
-        names = sorted(os.listdir(folder))
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
         report.problems.append(_problem(folder, f"the folder cannot be read: {error.strerror or error}"))
-        return []
-    prefix = f"{name}/" if name else ""
-    return [
-        (folder / entry, prefix + entry)
-        for entry in names
-        if not entry.startswith(".") and entry not in SKIPPED_FOLDERS and not _matches(prefix + entry, exclude)
-    ]
-
-
-def _mode(path: Path, report: LoadReport) -> int | None:
-    try:
-        return path.lstat().st_mode
-    except OSError as error:  # gone since the folder was listed, or the folder may be listed but not entered
-        report.problems.append(_problem(path, f"it cannot be read: {error.strerror or error}"))
-        return None
+        return
+    for entry in entries:
+        path, name = folder / entry.name, prefix + entry.name
+        if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or _matches(name, exclude):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(path, report, exclude, root, f"{name}/")
+        elif not entry.is_symlink() or _is_inside(path, root, report):
+            yield path, name
 
 
 def _is_inside(link: Path, root: Path, report: LoadReport) -> bool:
@@ -227,21 +209,13 @@ def _can_be_named(file: FoundFile, report: LoadReport) -> bool:
 
 
 def _doc_ids(files: Sequence[FoundFile]) -> list[str]:
-    """Names of the files; where folders clash, with as many of their names in front as it takes."""
-    doc_ids = [file.doc_id for file in files]
-    parts = {folder: folder.resolve().parts[1:] for folder in {file.folder for file in files}}
-    for depth in range(1, max(map(len, parts.values()), default=0) + 1):
-        clashing = _find_repeated(doc_ids)
-        for index in clashing:
-            file = files[index]
-            doc_ids[index] = "/".join((*parts[file.folder][-depth:], file.doc_id))
-        if not clashing:
-            break
-    return doc_ids
-
-
-def _find_repeated(doc_ids: Sequence[str]) -> list[int]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for index, doc_id in enumerate(doc_ids):
-        places[doc_id].append(index)
-    return [index for found in places.values() if len(found) > 1 for index in found]
+    """Names of the files; where some are the same, with the folders in front that tell them apart."""
+    counts = Counter(file.doc_id for file in files)
+    clashing = [file.folder.resolve() for file in files if counts[file.doc_id] > 1]
+    common = os.path.commonpath(clashing) if clashing else ""
+    return [
+        file.doc_id
+        if counts[file.doc_id] == 1
+        else (file.folder.resolve().relative_to(common) / file.doc_id).as_posix()
+        for file in files
+    ]

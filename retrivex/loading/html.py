@@ -10,10 +10,9 @@ from retrivex.errors import LoadError
 from retrivex.loading.html_parts import LeftOut, find_left_out, text_of
 from retrivex.loading.html_writer import write_markdown
 from retrivex.loading.limits import Allowance
-from retrivex.loading.markdown import first_heading
+from retrivex.loading.markdown import make_loaded
 from retrivex.loading.report import Loaded
-from retrivex.loading.text import decode, encoding_metadata, notes_of
-from retrivex.model.document import Document
+from retrivex.loading.text import decode
 
 MAX_DEPTH = 1000
 """Deepest nesting of elements that is parsed; browsers stop at 512. The parser's time grows with its square."""
@@ -54,21 +53,13 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     text, left_out = _read(tree, len(raw))
     if not text.strip():
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
-    document = Document(
-        doc_id,
-        text,
-        format="markdown",
-        title=_title(tree) or first_heading(text),
-        source=source,
-        metadata=encoding_metadata(decoded),
-    )
-    return Loaded(document, (*notes_of(decoded), *_notes(left_out)))
+    return make_loaded(doc_id, text, source, decoded=decoded, title=_title(tree), notes=_notes(left_out))
 
 
 def html_to_markdown(html: str) -> str:
     """Convert a page or a fragment to Markdown.
 
-    Scripts, styles, navigation, form controls, footers, cookie notices, deleted text and what is marked hidden are
+    Scripts, styles, navigation, form controls, footers, deleted text and what is marked hidden are
     left out, and so is what stands outside the `<main>` part of a page that has one. Emphasis becomes its text; links
     to pages, lists, tables (`|`), code (fenced) and headings keep their structure. Broken markup is read as a browser
     reads it.

@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from retrivex.loading.html_parts import children_of, text_of
 from retrivex.loading.limits import Allowance
+from retrivex.loading.markdown import fenced
 from retrivex.loading.tables import Cell, pipe_table
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -77,31 +78,16 @@ class _Writer:
 
     def text(self) -> str:
         """Return the page as Markdown, one newline at its end; empty where there is nothing to read."""
-        node: LexborNode | None = self._root
-        while node is not None:
-            entered = self._enter(node)
-            child = node.first_child if entered else None
-            if child is not None:
-                node = child
-                continue
-            if entered:
+        waiting = [(self._root, False)]
+        while waiting:
+            node, is_read = waiting.pop()
+            if is_read:
                 self._leave(node)
-            node = self._go_on(node)
+            elif self._enter(node):
+                waiting.append((node, True))
+                waiting.extend((child, False) for child in reversed(children_of(node)))
         self._flush()
         return "".join(self._pieces) + "\n" if self._pieces else ""
-
-    def _go_on(self, node: LexborNode) -> LexborNode | None:
-        """Next node in reading order, leaving the finished ones; None at the end."""
-        current = node
-        while current.mem_id != self._root.mem_id:
-            if current.next is not None:
-                return current.next
-            parent = current.parent
-            if parent is None:
-                return None
-            self._leave(parent)
-            current = parent
-        return None
 
     def _enter(self, node: LexborNode) -> bool:
         """Begin `node`; False where its children are not to be walked."""
@@ -121,7 +107,7 @@ class _Writer:
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
-            self._numbers.append(_start(node) if tag == "ol" else None)
+            self._numbers.append(_number(node, "start", 1) if tag == "ol" else None)
         elif tag == "li":
             self._frames.append(self._item())
         elif tag == "blockquote":
@@ -219,12 +205,8 @@ class _Writer:
         self._frames = frames
 
     def _write_code(self, node: LexborNode) -> None:
-        code = text_of(node, self._hidden).replace("\r\n", "\n").strip("\n").rstrip()
-        if not code.strip():
-            return
-        longest = max(map(len, re.findall(r"`+", code)), default=0)
-        fence = "`" * max(3, longest + 1)
-        self._write(f"{fence}{_language(node)}\n{code}\n{fence}")
+        if block := fenced(text_of(node, self._hidden).replace("\r\n", "\n"), _language(node)):
+            self._write(block)
 
     def _write_table(self, node: LexborNode, rows: list[list[Cell]]) -> None:
         caption = node.css_first("caption")
@@ -291,23 +273,14 @@ def _cells(row: LexborNode, hidden: frozenset[int], size: int) -> list[Cell]:
 
 
 def _number(node: LexborNode, attribute: str, otherwise: int) -> int:
-    found = re.match(r"\s*(\d{1,9})(?!\d)", node.attributes.get(attribute) or "")
+    found = re.match(r"\s*(\d{1,8})(?!\d)", node.attributes.get(attribute) or "")
     return int(found[1]) if found else otherwise
 
 
-def _start(node: LexborNode) -> int:
-    # CommonMark reads at most nine digits; a list that counts on from there begins at 1 again.
-    start = _number(node, "start", 1)
-    return start if start < 10**8 else 1
-
-
 def _language(node: LexborNode) -> str:
-    code = node.css_first("code")
-    for place in (code, node):
-        found = _LANGUAGE.search((place.attributes.get("class") or "") if place is not None else "")
-        if found:
-            return found[1]
-    return ""
+    named = [place.attributes.get("class") or "" for place in (node.css_first("code"), node) if place is not None]
+    found = _LANGUAGE.search(" ".join(named))
+    return found[1] if found else ""
 
 
 def _inline_code(text: str) -> str:

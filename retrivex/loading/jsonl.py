@@ -21,6 +21,7 @@ from retrivex.model.serialization import (
     optional_string,
     string,
 )
+from retrivex.text.files import open_regular
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """Default limit for one line; the file as a whole is read line by line and may be of any size."""
@@ -125,10 +126,10 @@ def parse_lines(
         If the file cannot be opened or read.
     """
     try:
-        with Path(path).open("rb") as lines:
+        with open_regular(path) as lines:
             yield from parse_open(lines, make, max_line_bytes=max_line_bytes)
-    except OSError as error:
-        raise LoadError(f"it cannot be read: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise LoadError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def parse_open(

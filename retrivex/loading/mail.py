@@ -10,9 +10,9 @@ from email.utils import parsedate_to_datetime
 
 from retrivex.errors import LoadError
 from retrivex.loading.html import read_html
+from retrivex.loading.markdown import make_loaded
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode, notes_of
-from retrivex.model.document import Document
 
 QUOTED = "Quoted"
 """Heading of the messages that a mail answers to or passes on."""
@@ -89,17 +89,8 @@ def load_mail(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         raise LoadError("it is empty: the mail has neither a subject nor a text")
     text = "\n\n".join(filter(None, blocks)) + "\n"
     metadata = {name.lower(): head for name, head in heads.items() if name != "Subject"}
-    return Loaded(
-        Document(
-            doc_id,
-            text,
-            format="markdown",
-            title=subject,
-            source=source,
-            timestamp=_timestamp(heads.get("Date")),
-            metadata=metadata,
-        ),
-        notes,
+    return make_loaded(
+        doc_id, text, source, title=subject, timestamp=_timestamp(heads.get("Date")), metadata=metadata, notes=notes
     )
 
 
@@ -145,19 +136,14 @@ def _part(body: str) -> tuple[str, str]:
     # without a blank line, Markdown takes the answer below a quotation for a part of it
     lines = _QUOTE_END.sub(r"\g<0>\n", body).split("\n")
     quoted = {at for at, line in enumerate(lines) if _QUOTE.match(line)}
-    quoted |= {at for block in _first_of_blocks(quoted) for at in _introduction(lines, block)}
+    quoted |= {at for block in quoted if block - 1 not in quoted for at in _introduction(lines, block)}
     signature = next((at for at, line in enumerate(lines) if _SIGNATURE.match(line)), len(lines))
     own = [at for at, line in enumerate(lines) if line.strip() and at not in quoted and at < signature]
-    # an answer between the words it answers to is not understood without them
-    between = any(own[0] < at < own[-1] for at in quoted) if own else False
-    history = {at for at in quoted if not own or at > own[-1] or (at < own[0] and not between)}
+    # what stands above an answer stays: it is not understood without the words it answers to
+    history = {at for at in quoted if not own or at > own[-1]}
     parts = ("\n".join(line for at, line in enumerate(lines) if (at in history) == old) for old in (False, True))
     kept, old = (_BLANKS.sub("\n\n", part).strip("\n").rstrip() for part in parts)
     return kept, "\n\n".join(filter(None, [old, behind.strip()]))
-
-
-def _first_of_blocks(quoted: set[int]) -> list[int]:
-    return [at for at in quoted if at - 1 not in quoted]
 
 
 def _introduction(lines: list[str], at: int) -> range:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -14,16 +14,22 @@ from markdown_it import MarkdownIt
 
 from retrivex.loading.data import YAML_LOADER
 from retrivex.loading.report import Loaded
-from retrivex.loading.text import decode, encoding_metadata, notes_of, require_text
+from retrivex.loading.text import Decoded, decode, encoding_metadata, notes_of, require_text
 from retrivex.model.document import Document
 
 _BLOCK = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _YAML_LINE = re.compile(r"[\w.-]+[ \t]*:(?:[ \t]|$)|[ \t]|- |-$|#|$")
 _PLAIN_LINE = re.compile(r"^([\w.-]+)[ \t]*:[ \t]+([^\s\[{|>&*!#].*?)[ \t]*$")
 _MAX_FRONT_MATTER = 64 * 1024  # characters; no list of tags is longer
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX_H1 = re.compile(r" {0,3}#(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_SETEXT_H1 = re.compile(r" {0,3}=+[ \t]*$")
+# a fence is matched to be passed over: what looks like a heading there is none
+_FENCE_OR_H1 = re.compile(
+    r"""
+    ^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)
+    | ^[ ]{0,3}\#[ \t]+(?P<title>\S[^\n]*)$
+    | ^(?![ ]{4}|[ \t]*[\t#>])(?P<above>(?=[ ]*\S)[^\n]++)\n[ ]{0,3}=+[ \t\r]*$
+    """,
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
 _INLINE = MarkdownIt("commonmark")
 
 
@@ -107,23 +113,10 @@ def first_heading(text: str) -> str | None:
     >>> first_heading("```\n# a comment\n```\n# The *sleep* of `bees` #\n")
     'The sleep of bees'
     """
-    fence = ""
-    previous = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-                fence = ""
-            continue
-        if mark:
-            fence, previous = mark[1], ""
-            continue
-        if (found := _ATX_H1.match(line)) and found[1]:
-            return plain(found[1])
-        if _SETEXT_H1.match(line) and previous.strip():
-            return plain(previous.strip())
-        # four spaces are code, and a heading marker of another level ends a paragraph
-        previous = "" if line.startswith(("    ", "\t", "#", ">")) else line
+    for found in _FENCE_OR_H1.finditer(text):
+        if title := found["title"] or found["above"]:
+            bare = title.rstrip().rstrip("#")  # `# Bees #`
+            return plain(bare if bare[-1:].isspace() else title)
     return None
 
 
@@ -138,6 +131,21 @@ def plain(inline: str) -> str:
     tokens = _INLINE.parseInline(inline)[0].children or []
     text = "".join(" " if token.type.endswith("break") else token.content for token in tokens)
     return " ".join(text.split())
+
+
+def fenced(code: str, language: str = "") -> str:
+    """Return code in a fence that none of its own ends; empty without any.
+
+    Examples
+    --------
+    >>> print(fenced("pump.run()", "python"))
+    ```python
+    pump.run()
+    ```
+    """
+    code = code.strip("\n").rstrip()
+    marks = "`" * max(3, 1 + max(map(len, re.findall(r"`+", code)), default=0))
+    return f"{marks}{language}\n{code}\n{marks}" if code else ""
 
 
 def timestamp_of(date: str | None) -> float | None:
@@ -155,6 +163,37 @@ def timestamp_of(date: str | None) -> float | None:
     except ValueError:
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def make_loaded(
+    doc_id: str,
+    text: str,
+    source: str | None,
+    *,
+    decoded: Decoded | None = None,
+    title: str | None = None,
+    timestamp: float | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    notes: Iterable[str] = (),
+) -> Loaded:
+    """Return what was read as Markdown; its title is its first level-1 heading unless it is given.
+
+    Parameters
+    ----------
+    doc_id, text, source, timestamp : of the document
+    decoded : how the file was decoded, which metadata and notes say where it was no plain UTF-8
+    metadata, notes : further ones
+    """
+    document = Document(
+        doc_id,
+        text,
+        format="markdown",
+        title=title or first_heading(text),
+        source=source,
+        timestamp=timestamp,
+        metadata={**(metadata or {}), **(encoding_metadata(decoded) if decoded else {})},
+    )
+    return Loaded(document, (*(notes_of(decoded) if decoded else ()), *notes))
 
 
 def load_markdown(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
@@ -179,19 +218,17 @@ def load_markdown(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     decoded = decode(raw)
     front = read_front_matter(decoded.text)
     text = require_text(decoded.text[front.length :])
-    metadata: dict[str, object] = {**front.values, **encoding_metadata(decoded)}
-    if front.length:
-        metadata["text_start"] = front.length
-    document = Document(
+    metadata = {**front.values, **({"text_start": front.length} if front.length else {})}
+    return make_loaded(
         doc_id,
         text,
-        format="markdown",
-        title=_single(front, "title") or first_heading(text),
-        source=source,
+        source,
+        decoded=decoded,
+        title=_single(front, "title"),
         timestamp=timestamp_of(_single(front, "date")),
         metadata=metadata,
+        notes=filter(None, [front.note]),
     )
-    return Loaded(document, (*notes_of(decoded), *((front.note,) if front.note else ())))
 
 
 def _single(front: FrontMatter, key: str) -> str | None:

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.loading.markdown import first_heading
+from retrivex.loading.markdown import fenced, make_loaded
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode
-from retrivex.model.document import Document
 
 MAX_OUTPUT_LINES = 20
 """Lines that are kept of one output."""
@@ -23,7 +22,6 @@ MAX_OUTPUT_CHARACTERS = 2_000
 _TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 # what a picture prints of itself tells nothing: <Figure size 640x480 with 1 Axes>
 _OBJECT = re.compile(r"(?:<[^<>\n]*>)?")
-_OLD_PICTURES = frozenset({"png", "jpeg", "svg"})
 # a picture within the file: its description stays
 _EMBEDDED_PICTURE = re.compile(
     r"!\[([^\]\n]*)\]\((?:data:|attachment:)[^)\n]*\)|<img\b[^>]*\bsrc=[\"']data:[^>]*>", re.I
@@ -43,14 +41,18 @@ def load_notebook(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     """
     book = _parse(raw)
     left_out: Counter[str] = Counter()
-    blocks = [block for cell in _cells(book) for block in _blocks(cell, _language(book), left_out) if block.strip()]
+    blocks = [
+        block
+        for cell in _list(book.get("cells"))
+        for block in _blocks(_mapping(cell), _language(book), left_out)
+        if block.strip()
+    ]
     if not blocks:
         raise LoadError("it is empty: no cell of the notebook has text")
     text = "\n\n".join(blocks) + "\n"
     title = _mapping(book.get("metadata")).get("title")
-    title = title if isinstance(title, str) and title else first_heading(text)
     notes = [f"{kind}: {count:,}" for kind, count in left_out.items()]
-    return Loaded(Document(doc_id, text, format="markdown", title=title, source=source), tuple(notes))
+    return make_loaded(doc_id, text, source, title=title if isinstance(title, str) else None, notes=notes)
 
 
 def _parse(raw: bytes) -> Mapping[str, Any]:
@@ -58,15 +60,9 @@ def _parse(raw: bytes) -> Mapping[str, Any]:
         book = json.loads(decode(raw).text)
     except (ValueError, RecursionError) as error:
         raise LoadError(f"it cannot be read as a notebook ({error}); open it in Jupyter and save it anew") from error
-    if not isinstance(book, dict) or not ("cells" in book or "worksheets" in book):
+    if not isinstance(book, dict) or "cells" not in book:
         raise LoadError("it is no notebook: its JSON has no `cells`; leave it out, or name it .json")
     return book
-
-
-def _cells(book: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    # notebooks of IPython 3 and before have their cells in worksheets
-    sheets = [book, *map(_mapping, _list(book.get("worksheets")))]
-    return (_mapping(cell) for sheet in sheets for cell in _list(sheet.get("cells")))
 
 
 def _language(book: Mapping[str, Any]) -> str:
@@ -76,17 +72,14 @@ def _language(book: Mapping[str, Any]) -> str:
 
 
 def _blocks(cell: Mapping[str, Any], language: str, left_out: Counter[str]) -> Iterator[str]:
-    text = _joined(cell.get("source", cell.get("input"))).strip("\n").rstrip()
+    text = _joined(cell.get("source")).strip("\n").rstrip()
     kind = cell.get("cell_type")
     if kind == "code":
-        yield _fenced(text, language)
+        yield fenced(text, language)
         for output in _list(cell.get("outputs")):
-            yield _fenced(_cut(_output_text(_mapping(output), left_out), left_out), "text")
-    elif kind == "heading":  # of IPython 3 and before
-        level = cell.get("level")
-        yield f"{'#' * (level if isinstance(level, int) and 1 <= level <= 6 else 1)} {' '.join(text.split())}"
+            yield fenced(_cut(_output_text(_mapping(output), left_out), left_out), "text")
     elif kind == "raw":
-        yield _fenced(text, "")
+        yield fenced(text, "")
     else:
         text, pictures = _EMBEDDED_PICTURE.subn(r"\1", text)
         _count(left_out, "pictures left out", pictures)
@@ -94,12 +87,12 @@ def _blocks(cell: Mapping[str, Any], language: str, left_out: Counter[str]) -> I
 
 
 def _output_text(output: Mapping[str, Any], left_out: Counter[str]) -> str:
-    if output.get("output_type") in ("error", "pyerr"):
+    if output.get("output_type") == "error":
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
-    data = _mapping(output.get("data", output))  # IPython 3 and before have no `data` between
+    data = _mapping(output.get("data", output))
     text = _joined(data.get("text/plain", data.get("text")))
-    kinds = {kind for kind in data if kind.startswith(("image/", "text/html", "application/")) or kind in _OLD_PICTURES}
-    if not kinds or not _OBJECT.fullmatch(text.strip()):
+    is_shown = any(kind.startswith(("image/", "text/html", "application/")) for kind in data)
+    if not is_shown or not _OBJECT.fullmatch(text.strip()):
         return text
     left_out["outputs that are no text (pictures, ...) left out"] += 1
     return ""
@@ -118,13 +111,6 @@ def _cut(text: str, left_out: Counter[str]) -> str:
 def _count(left_out: Counter[str], kind: str, count: int) -> None:
     if count:
         left_out[kind] += count
-
-
-def _fenced(code: str, language: str) -> str:
-    if not code.strip():
-        return ""
-    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", code)), default=0))
-    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def _joined(value: object) -> str:

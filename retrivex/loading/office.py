@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any
 
 from retrivex.errors import LoadError, describe_cause, install_hint
@@ -195,13 +196,5 @@ def _check_package(raw: bytes) -> None:
 
 def _cut_slide_marks(markdown: str) -> tuple[str, tuple[int, ...]]:
     """Take markitdown's slide comments out of the text and say where each stood."""
-    starts: list[int] = []
-    pieces: list[str] = []
-    length = end = 0
-    for mark in _SLIDE.finditer(markdown):
-        pieces.append(markdown[end : mark.start()])
-        length += mark.start() - end
-        starts.append(length)
-        end = mark.end()
-    pieces.append(markdown[end:])
-    return "".join(pieces), tuple(starts)
+    parts = _SLIDE.split(markdown)
+    return "".join(parts), tuple(accumulate(map(len, parts[:-1])))

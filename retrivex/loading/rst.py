@@ -9,10 +9,9 @@ from typing import Any
 
 from retrivex.errors import LoadError, describe_cause, install_hint
 from retrivex.loading.html import html_to_markdown
-from retrivex.loading.markdown import first_heading, timestamp_of
+from retrivex.loading.markdown import make_loaded
 from retrivex.loading.report import Loaded
-from retrivex.loading.text import decode, encoding_metadata, notes_of, require_text
-from retrivex.model.document import Document
+from retrivex.loading.text import decode, require_text
 
 try:
     from docutils import nodes
@@ -36,13 +35,9 @@ _SETTINGS = {
     "embed_stylesheet": False,
     "stylesheet_path": None,
 }
-_MAX_FIELD = 200  # characters of a field that is metadata; a longer one is text
 _MAX_DEPTH = 16  # of directives in one another
 # roles and directives of Sphinx, which docutils does not know
 _ROLE = re.compile(r"^(?::[\w:+.-]+:)?`~?!?(.*?)(?:\s*<[^<>]*>)?`(?::[\w:+.-]+:)?$", re.DOTALL)
-_STRUCK = re.compile(r"^:(?:strike(?:through)?|line-through|del(?:eted)?|s):`")
-_STRUCK_PARTS = "struck-out parts"  # among the directives that are counted; none has a blank in its name
-_STRUCK_CLASSES = frozenset({"strike", "strikethrough", "line-through", "del", "deleted"})
 _DIRECTIVE = re.compile(r"^\.\. ([\w:+.-]+)::[ \t]*(.*)$", re.MULTILINE)
 _OPTION = re.compile(r"^:[\w-]+:(?:\s|$)")
 _CODE = frozenset({"code", "code-block", "sourcecode", "parsed-literal", "prompt", "ipython", "doctest", "testcode"})
@@ -63,8 +58,7 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     r"""Read reStructuredText as Markdown; offsets count in that Markdown.
 
     Sections are headings, literal blocks are code. Of directives that only Sphinx knows, the content stays; those that
-    bring in other files or the documentation of a program are left out, with a note. No file is opened. Fields at the
-    top (author, date) go to the metadata.
+    bring in other files or the documentation of a program are left out, with a note. No file is opened.
 
     Raises
     ------
@@ -76,7 +70,6 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     left_out: Counter[str] = Counter()
     try:
         tree = _parse(decoded.text, left_out, 0)
-        metadata = _take_fields(tree)
         page = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS)
     except (MemoryError, LoadError):
         raise
@@ -85,21 +78,11 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     text = html_to_markdown(page.decode("utf-8"))
     if not text.strip():
         raise LoadError("it is empty: it holds only comments, targets and directives that show other files")
-    struck = left_out.pop(_STRUCK_PARTS, 0)
-    notes = [f"left out: {struck:,} struck-out part{'' if struck == 1 else 's'}"] if struck else []
+    notes = []
     if left_out:
         listed = ", ".join(f"{name} ({count})" for name, count in left_out.most_common(5))
         notes.append(f"directives left out: {listed}")
-    document = Document(
-        doc_id,
-        text,
-        format="markdown",
-        title=first_heading(text),
-        source=source,
-        timestamp=timestamp_of(metadata.get("date")),
-        metadata={**metadata, **encoding_metadata(decoded)},
-    )
-    return Loaded(document, (*notes_of(decoded), *notes))
+    return make_loaded(doc_id, text, source, decoded=decoded, notes=notes)
 
 
 def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
@@ -117,19 +100,10 @@ def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
         _replace(kind, [])
     for message in list(tree.findall(nodes.system_message)):
         _replace(message, [])
-    for struck in list(tree.findall(_is_struck)):
-        left_out[_STRUCK_PARTS] += 1
-        _replace(struck, [])
     for problem in list(tree.findall(nodes.problematic)):
         found = _ROLE.match(problem.astext())
         _replace(problem, [nodes.Text(found[1]) if found else nodes.Text(problem.astext())])
     return tree
-
-
-def _is_struck(node: Any) -> bool:
-    if isinstance(node, nodes.problematic):  # of a role that is declared elsewhere
-        return _STRUCK.match(node.astext()) is not None
-    return isinstance(node, nodes.inline) and not _STRUCK_CLASSES.isdisjoint(node["classes"])
 
 
 def _replace(node: Any, others: list[Any]) -> None:
@@ -174,22 +148,3 @@ def _code_block(block: Any) -> Any:
 
 def _html(markup: str) -> Any:
     return nodes.raw("", markup, format="html")
-
-
-def _take_fields(tree: Any) -> dict[str, str]:
-    """Take short fields at the top (author, date, ...) out of the text."""
-    part: Any
-    first: Any
-    for part in (tree, next(iter(tree.findall(nodes.section)), tree)):
-        first = next((node for node in part.children if not isinstance(node, nodes.Invisible | nodes.title)), None)
-        if not isinstance(first, nodes.field_list):
-            continue
-        found = dict(map(_read_field, first.children))
-        if all(len(value) <= _MAX_FIELD for value in found.values()):
-            _replace(first, [])
-            return {name: value for name, value in found.items() if value}
-    return {}
-
-
-def _read_field(field: Any) -> tuple[str, str]:
-    return field[0].astext().lower(), " ".join(field[1].astext().split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -24,8 +24,6 @@ _NUMBER = re.compile(r"\d{1,9}")
 _ROMAN = re.compile(r"((?:[-–—|(\[] ?)?(?:(?:page|seite|p[aá]gina) )?)[ivxlcdm]{1,7}((?: ?[-–—|)\]])?)")  # of a page
 _SENTENCE_END = re.compile(r"[.!?:;…。！？｡][\"'”’»)\]）】」』》]*$")
 _GOES_ON = re.compile(r"[a-zß-öø-ÿ\d(,;–—]")
-_MOST_WORDS = 12  # of a running line that stands on one page
-_MOST_DIGITS = 6  # of a page's number
 _FULL_LINE = 0.75  # share of the page's longest line from which on a line was broken by the margin
 
 
@@ -47,8 +45,7 @@ def remove_running_lines(pages: Sequence[str]) -> Pages:
     """Return the pages without the lines that stand at the same edge of several of them, numbers aside.
 
     The lines at each edge are compared without their numbers; a number must be the same on all pages, or go up with
-    them as page numbers do. Once they say how pages are numbered, so is the line at the edge of another page that has
-    the page's number, as above a chapter of one page. Where nothing else is on any page, all of it stays.
+    them as page numbers do. Where nothing else is on any page, all of it stays.
 
     Examples
     --------
@@ -65,7 +62,6 @@ def remove_running_lines(pages: Sequence[str]) -> Pages:
         first = len(list(takewhile(lambda row: _key(row) in tops, rows[:DEPTH])))
         last = len(list(takewhile(lambda row: _key(row) in feet, rows[first:][: -DEPTH - 1 : -1])))
         edges.append((first, last))
-    edges = _with_numbered_lines(lines, edges)
     texts, removed = [], []
     for page, rows, (first, last) in zip(pages, lines, edges, strict=True):
         removed += [*rows[:first], *rows[len(rows) - last :]]
@@ -116,38 +112,6 @@ def _is_numbered_by_page(places: Sequence[tuple[int, list[int]]]) -> bool:
         len(set(column)) == 1 or 2 * sum(_steps(pages, column)) >= len(pages) - 1
         for column in zip(*(numbers for _, numbers in places), strict=True)
     )
-
-
-def _with_numbered_lines(lines: Sequence[Sequence[str]], edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return how many lines run at the top and foot of each page, with those that only the page's number tells."""
-    numbered = [
-        {place for row in rows[:first] for place in _end_numbers("top", row)}
-        | {place for row in rows[len(rows) - last :] for place in _end_numbers("foot", row)}
-        for rows, (first, last) in zip(lines, edges, strict=True)
-    ]
-    offsets = Counter(number - page for page, places in enumerate(numbered) for *_, number in places)
-    offset, times = max(offsets.items(), key=lambda item: item[1], default=(0, 0))
-    if times < MIN_PAGES:
-        return list(edges)
-    own = [{place for place in places if place[-1] == page + offset} for page, places in enumerate(numbered)]
-    # where pages have their number: a chapter may begin with one, too
-    known = {place[:-1] for places in own for place in places}
-    made = []
-    for page, (rows, (first, last)) in enumerate(zip(lines, edges, strict=True)):
-        rest = rows[first : len(rows) - last]
-        possible = {(*place, page + offset) for place in known} if not own[page] and len(rest) > 1 else set()
-        at_top = not possible.isdisjoint(_end_numbers("top", rest[0])) if rest else False
-        at_foot = not at_top and not possible.isdisjoint(_end_numbers("foot", rest[-1])) if rest else False
-        made.append((first + at_top, last + at_foot))
-    return made
-
-
-def _end_numbers(edge: str, line: str) -> Iterator[tuple[str, bool, int]]:
-    """Yield the numbers that a short line begins and ends with, with its edge and whether they are in front."""
-    words = line.split()
-    for in_front, word in ((True, words[0]), (False, words[-1])):
-        if len(words) <= _MOST_WORDS and word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS:
-            yield edge, in_front, int(word)
 
 
 def _steps(pages: Sequence[int], numbers: Sequence[int]) -> Iterator[bool]:

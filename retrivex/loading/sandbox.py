@@ -6,11 +6,9 @@ import atexit
 import contextlib
 import json
 import os
-import struct
 import subprocess
 import sys
 import threading
-from collections import deque
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -21,8 +19,6 @@ from retrivex.model.document import Document
 
 READY = b"ready"
 
-_MAX_IDLE = 1  # processes of a program that wait for another file
-_LENGTHS = struct.Struct("<QQ")
 # The search path is handed on: a program may have changed its own. -P keeps the current folder out until then.
 _START = (
     "import sys; sys.path[:] = sys.argv[2:]; from importlib import import_module; import_module(sys.argv[1]).main()"
@@ -138,68 +134,46 @@ class _Worker:
                 pipe.close()
         self._process.wait()
 
-    def forget(self) -> None:
-        """Leave the process to the one that was forked."""
-        self._process.returncode = 0
 
-
-_idle: deque[_Worker] = deque()
+# by the process that they belong to, which a fork may leave, and what they read with
+_idle: dict[tuple[int, str], _Worker] = {}
 
 
 def _take(program: str) -> _Worker:
-    for worker in list(_idle):
-        # another thread may have taken it since
-        if worker.program == program:
-            with contextlib.suppress(ValueError):
-                _idle.remove(worker)
-                return worker
-    return _Worker(program)
+    return _idle.pop((os.getpid(), program), None) or _Worker(program)
 
 
 def _give_back(worker: _Worker) -> None:
-    if sum(idle.program == worker.program for idle in list(_idle)) < _MAX_IDLE:
-        _idle.append(worker)
-    else:
+    if _idle.setdefault((os.getpid(), worker.program), worker) is not worker:
         worker.end()
 
 
 def close() -> None:
-    """End the process that waits for another file."""
-    while _idle:
-        _idle.pop().end()
-
-
-def _forget() -> None:
-    while _idle:
-        _idle.pop().forget()
+    """End the processes that wait for another file."""
+    for owner, program in list(_idle):
+        if owner == os.getpid() and (worker := _idle.pop((owner, program), None)):
+            worker.end()
 
 
 atexit.register(close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
 
 
 def encode(record: dict[str, Any]) -> bytes:
-    """Return a JSON object as it is sent."""
-    return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    """Return a JSON object as it is sent: in one line."""
+    return json.dumps(record).encode()
 
 
 def send(stream: IO[bytes], head: bytes, raw: bytes = b"") -> None:
     """Write a JSON object that is encoded, and bytes."""
-    stream.write(_LENGTHS.pack(len(head), len(raw)))
-    stream.write(head)
+    stream.write(b"%d %b\n" % (len(raw), head))
     stream.write(raw)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
     """Return what `send` wrote; None at the end of the stream."""
-    lengths = stream.read(_LENGTHS.size)
-    if len(lengths) < _LENGTHS.size:
+    size, _, head = stream.readline().partition(b" ")
+    if not head.endswith(b"\n"):
         return None
-    head_length, raw_length = _LENGTHS.unpack(lengths)
-    head, raw = stream.read(head_length), stream.read(raw_length)
-    if len(head) < head_length or len(raw) < raw_length:
-        return None
-    record: dict[str, Any] = json.loads(head.decode("utf-8", "surrogatepass"))
-    return record, raw
+    raw = stream.read(int(size))
+    return (json.loads(head), raw) if len(raw) == int(size) else None

@@ -13,7 +13,7 @@ from retrivex.merging.parents import PlacedParent
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span, ids_without_place
-from retrivex.text.occurrences import TextIndex
+from retrivex.text.occurrences import TextIndex, places_of
 from retrivex.text.ranges import add_range, merge_ranges, overlapping, remaining
 from retrivex.text.sentences import sentence_ranges
 
@@ -137,7 +137,7 @@ class Exclusions:
         ]
         if self.texts and not all(touched):
             texts = [text for _, _, text in passages]
-            repeats = _repeats_any(self.texts, texts)
+            repeats = _repeats_any(self.texts)
             touched = [found or repeats(text) for found, text in zip(touched, texts, strict=True)]
             for number, _, _ in _find_whole(self.texts, texts):
                 touched[number] = True
@@ -238,7 +238,7 @@ def _find_repeats(runs: Sequence[Run], shown: Collection[str]) -> Iterator[tuple
     What is shorter than `MIN_SENTENCE` repeats only what is the same as a whole: "cat" must not cut "concatenate".
     """
     yield from _find_whole(shown, [run.text for run in runs])
-    repeats = _repeats_any(shown, [chunk.text for run in runs for chunk in run.chunks])
+    repeats = _repeats_any(shown)
     for number, run in enumerate(runs):
         for (start, end), chunk in zip(run.ranges, run.chunks, strict=True):
             if repeats(chunk.text):
@@ -251,18 +251,14 @@ def _find_repeats(runs: Sequence[Run], shown: Collection[str]) -> Iterator[tuple
 
 def _find_whole(shown: Collection[str], texts: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Where all of a shown text stands in other texts: the number of the text, start and end."""
-    long = [text for text in shown if len(text) >= MIN_SENTENCE]
-    if long:
-        index = TextIndex(texts, len(long), max(map(len, long)))
-        for text in long:
-            for number, at in index.places(text):
+    for text in shown:
+        if len(text) >= MIN_SENTENCE:
+            for number, at in places_of(texts, text):
                 yield number, at, at + len(text)
 
 
-def _repeats_any(shown: Collection[str], texts: Sequence[str]) -> Callable[[str], bool]:
-    """Return whether a text, one of `texts` or a part of one, is the same as a shown text or stands in one."""
+def _repeats_any(shown: Collection[str]) -> Callable[[str], bool]:
+    """Return whether a text is the same as a shown text or stands in one."""
     same = {text.strip() for text in shown}
-    index = TextIndex(
-        [text for text in shown if len(text) >= MIN_SENTENCE], len(texts), max(map(len, texts), default=0)
-    )
+    index = TextIndex([text for text in shown if len(text) >= MIN_SENTENCE])
     return lambda text: text.strip() in same or (len(text) >= MIN_SENTENCE and index.holds(text))

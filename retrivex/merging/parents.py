@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey
 from retrivex.model.span import Span
 from retrivex.model.window import Window
-from retrivex.text.occurrences import PartFinder
 from retrivex.text.ranges import merge_ranges, remaining
 
 MOST_SIBLINGS = 64
@@ -64,13 +63,12 @@ def place_parent(parent_id: str, parent: Chunk | str, children: Sequence[Chunk])
         start = metadata.char_start
         honest = start is not None and metadata.char_end == start + len(parent.text)
         return PlacedParent(parent_id, metadata.doc_id, parent.text, start if honest else None)
-    finder = PartFinder(parent)
     for child in children:
         start = child.metadata.char_start
         if start is None:
             continue
-        at = finder.find(child.text)
-        if 0 <= at <= start and finder.holds_once(child.text):
+        at = parent.find(child.text)
+        if 0 <= at <= start and parent.find(child.text, at + 1) < 0:
             return PlacedParent(parent_id, child.metadata.doc_id, parent, start - at)
     return PlacedParent(parent_id, children[0].metadata.doc_id, parent, None)
 
@@ -112,8 +110,7 @@ def with_children(
     own = [child for child in known if child.metadata.doc_id == parent.doc_id]
     ids = [child.metadata.chunk_id for child in own]
     count = max((child.metadata.chunk_count for child in own if child.metadata.chunk_count is not None), default=None)
-    finder = PartFinder(parent.text)
-    row = _Row(parent, finder, seen, MAX_CHUNK_ID + 1 if count is None else count)
+    row = _Row(parent, seen, MAX_CHUNK_ID + 1 if count is None else count)
     if window is None:  # numbers come from outside, and may lie any distance apart
         row.chunks += [seen.get(child.key, child) for child in own]
     else:
@@ -121,7 +118,7 @@ def with_children(
         row.walk(range(max(ids) + 1, window.end))
         row.walk(range(min(ids) - 1, window.start - 1, -1))
     unsure = 0 if is_text or window is None else row.unsure_from
-    if unsure is not None and _find_uncovered(parent, finder, row.chunks, unsure).strip():
+    if unsure is not None and _find_uncovered(parent, row.chunks, unsure).strip():
         return None
     children = _in_a_row(row.chunks) if window is not None and not row.cut_off else ()
     return replace(parent, children=children, held=tuple(row.chunks))
@@ -134,7 +131,6 @@ class _Row:
     Parameters
     ----------
     parent : see there
-    finder : of what stands in its text
     seen : chunks that may be seen
     count : chunks of the document, where that is known
 
@@ -146,7 +142,6 @@ class _Row:
     """
 
     parent: PlacedParent
-    finder: PartFinder
     seen: Mapping[ChunkKey, Chunk]
     count: int
     chunks: list[Chunk] = field(default_factory=list)
@@ -174,7 +169,7 @@ class _Row:
             self._miss(above)
 
     def _miss(self, above: bool) -> None:
-        place = _place_in(self.parent, self.finder, self.chunks[-1]) if above and self.chunks else None
+        place = _place_in(self.parent, self.chunks[-1]) if above and self.chunks else None
         start = 0 if place is None else place[0]
         self.unsure_from = start if self.unsure_from is None else min(self.unsure_from, start)
 
@@ -194,18 +189,18 @@ def _stands_in(chunk: Chunk, parent: PlacedParent) -> bool:
     return start < parent.char_end and end > parent.char_start
 
 
-def _place_in(parent: PlacedParent, finder: PartFinder, chunk: Chunk) -> tuple[int, int] | None:
+def _place_in(parent: PlacedParent, chunk: Chunk) -> tuple[int, int] | None:
     """Where in a parent's text a chunk stands, which may reach over its edges; None where it says something else."""
     start = chunk.metadata.char_start
-    at = finder.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
+    at = parent.text.find(chunk.text) if start is None or parent.char_start is None else start - parent.char_start
     low, high = max(0, at), min(len(parent.text), at + len(chunk.text))
     says_so = low < high and parent.text[low:high] == chunk.text[low - at : high - at]
     return (low, high) if says_so else None
 
 
-def _find_uncovered(parent: PlacedParent, finder: PartFinder, family: Sequence[Chunk], start: int) -> str:
+def _find_uncovered(parent: PlacedParent, family: Sequence[Chunk], start: int) -> str:
     """Return the part of a parent's text, from `start` on, that no chunk covers."""
-    covered = [place for chunk in family if (place := _place_in(parent, finder, chunk)) is not None]
+    covered = [place for chunk in family if (place := _place_in(parent, chunk)) is not None]
     ranges = merge_ranges([(max(low, start), high) for low, high in covered if high > start])
     return "".join(parent.text[low:high] for low, high in remaining(start, len(parent.text), ranges))
 
@@ -224,11 +219,10 @@ def is_row(ids: Sequence[int]) -> bool:
 
 def holds_whole(span: Span, parents: Mapping[str, PlacedParent]) -> bool:
     """Whether all of some parent stands in `span`."""
-    finder = PartFinder(span.text)
     for parent_id in {chunk.metadata.parent_id for chunk in span.chunks}:
         parent = parents.get(parent_id) if parent_id is not None else None
         if parent is None or parent.doc_id != span.doc_id:
             continue
-        if parent.core and len(parent.core) <= len(span.text) and finder.find(parent.core) >= 0:
+        if parent.core and len(parent.core) <= len(span.text) and parent.core in span.text:
             return True
     return False

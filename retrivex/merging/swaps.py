@@ -15,7 +15,6 @@ from retrivex.merging.parents import PlacedParent, is_row
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Segment
 from retrivex.model.span import Span, ids_without_place
-from retrivex.text.occurrences import PartFinder
 from retrivex.text.ranges import merge_ranges
 
 T = TypeVar("T", int, tuple[int, int])
@@ -143,7 +142,6 @@ class _Kept:
 
     def _inside(self, parent: PlacedParent) -> list[int]:
         """Spans that lie wholly in a parent: those it can replace without losing a character."""
-        finder = PartFinder(parent.text)
         found = []
         for number in self._near(parent):
             span = self.spans[number]
@@ -151,10 +149,10 @@ class _Kept:
             if parent.char_start is not None and parent.char_end is not None and start is not None and end is not None:
                 if start < parent.char_start or end > parent.char_end:
                     continue
-                if finder.find(span.text) < 0:
+                if span.text not in parent.text:
                     return []  # its offsets, or the span's, do not tell the truth
                 found.append(number)
-            elif parent.parent_id in self.names[number] and finder.find(span.text) >= 0:
+            elif parent.parent_id in self.names[number] and span.text in parent.text:
                 # where places are not known, the same words may stand in another section: only its own children count
                 found.append(number)
         return sorted(found)

@@ -6,16 +6,14 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import RerankError, quoted
-from retrivex.rerank.policy import CallPolicy, check_count, finish
+from retrivex.rerank.policy import CallPolicy, ask, check_count, method_of
 from retrivex.rerank.protocol import AnyReranker, AsyncReranker, ReadsSoMuch, Reranker, Scores, ScoreScale
-from retrivex.timeouts import in_own_task, in_thread
 
 _LIMITS: dict[str, tuple[float, float]] = {
     "unbounded": (-math.inf, math.inf),
@@ -53,7 +51,7 @@ class RerankReply:
 
 
 @dataclass(frozen=True)
-class Reranking:
+class Reranking(CallPolicy):
     """A reranker with its call policy: batches, concurrency, time limit, retries.
 
     Whatever a reranker does, `scores` returns: a failure is a reply with a `problem` and no scores.
@@ -62,12 +60,7 @@ class Reranking:
     ----------
     reranker : has `score(query, texts)` or `ascore`, or is a function of the two, plain or async
     batch_size : texts given to it at once
-    concurrency : batches that may be under way at the same time
-    timeout_s : seconds that all batches together may take; None waits for ever
-    retries : how often a batch is tried again after a failure that may pass; a refusal (status 4xx, but for 429, which
-        asks to wait) or an answer that is wrong is never asked for again
-    backoff_s : seconds before the first new attempt, doubled for every further one; an endpoint that says how long to
-        wait is left alone for that long, or given up on at once where `timeout_s` does not leave the time
+    concurrency, timeout_s, retries, backoff_s : of the batches, see `CallPolicy`
     score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error
 
     Raises
@@ -87,11 +80,8 @@ class Reranking:
 
     reranker: AnyReranker
     batch_size: int = 32
-    concurrency: int = 1
-    timeout_s: float | None = 30.0
-    retries: int = 2
-    backoff_s: float = 0.5
     score_scale: ScoreScale = "unbounded"
+    _kind = "reranker"
 
     def __post_init__(self) -> None:
         usable = isinstance(self.reranker, (Reranker, AsyncReranker)) or callable(self.reranker)
@@ -101,7 +91,7 @@ class Reranking:
                 "the two"
             )
         check_count("batch_size", self.batch_size, least=1)
-        self._policy.check()
+        super().__post_init__()
         if not isinstance(self.score_scale, str) or self.score_scale not in _LIMITS:
             raise RerankError(f"score_scale is {quoted(self.score_scale)}: choose one of {', '.join(_LIMITS)}")
 
@@ -113,14 +103,14 @@ class Reranking:
     def scores(self, query: str, texts: Sequence[str]) -> RerankReply:
         """Score texts; works inside a running event loop too, which it blocks."""
         try:
-            return self._reply(self._policy.run(self._calls(query, texts, self._ask)))
+            return self._reply(self._run(self._calls(query, texts, awaits=False)))
         except RerankError as error:
             return RerankReply(problem=error)
 
     async def ascores(self, query: str, texts: Sequence[str]) -> RerankReply:
         """Score texts without blocking the event loop; cancelling it leaves no batch to be started."""
         try:
-            return self._reply(await self._policy.arun(self._calls(query, texts, self._aask)))
+            return self._reply(await self._arun(self._calls(query, texts, awaits=True)))
         except RerankError as error:
             return RerankReply(problem=error)
 
@@ -132,17 +122,16 @@ class Reranking:
         """Answer a request of the pipeline without blocking the event loop."""
         return await self.ascores(request.query, request.texts)
 
-    @property
-    def _policy(self) -> CallPolicy:
-        return CallPolicy("reranker", self.concurrency, self.timeout_s, self.retries, self.backoff_s)
-
-    def _calls(
-        self, query: str, texts: Sequence[str], ask: Callable[[str, Sequence[str]], Awaitable[Answer]]
-    ) -> list[Callable[[], Awaitable[Answer]]]:
+    def _calls(self, query: str, texts: Sequence[str], *, awaits: bool) -> list[Callable[[], Awaitable[Answer]]]:
         """Return a call for each batch."""
+        call = method_of(self.reranker, "score", awaits=awaits)
 
         async def one(batch: Sequence[str]) -> Answer:
-            return self._check(await ask(query, batch), len(batch))
+            made = await ask(call, query, batch, awaits=awaits)
+            cut: Sequence[int] = ()
+            if isinstance(self.reranker, ReadsSoMuch):
+                cut = await ask(self.reranker.too_long, query, batch, awaits=False)
+            return self._check(made, cut, len(batch))
 
         starts = range(0, len(texts), self.batch_size)
         return [partial(one, texts[start : start + self.batch_size]) for start in starts]
@@ -152,32 +141,7 @@ class Reranking:
         cut = [number * self.batch_size + at for number, (_, places) in enumerate(answers) for at in places]
         return RerankReply(np.concatenate(scores) if scores else np.zeros(0), tuple(cut))
 
-    async def _ask(self, query: str, texts: Sequence[str]) -> Answer:
-        return await in_thread(partial(self._answer, query, texts))
-
-    async def _aask(self, query: str, texts: Sequence[str]) -> Answer:
-        if isinstance(self.reranker, AsyncReranker):
-            cut = await in_thread(partial(self._cut, query, texts)) if isinstance(self.reranker, ReadsSoMuch) else ()
-            return await in_own_task(partial(self.reranker.ascore, query, texts)), cut
-        if iscoroutinefunction(self.reranker):
-            return await in_own_task(partial(self.reranker, query, texts)), ()
-        return await self._ask(query, texts)
-
-    def _answer(self, query: str, texts: Sequence[str]) -> Answer:
-        """Scores and cut texts, in a thread that no event loop runs in."""
-        reranker = self.reranker
-        made: Scores | Awaitable[Scores]
-        if isinstance(reranker, Reranker):
-            made = reranker.score(query, texts)
-        else:
-            made = reranker.ascore(query, texts) if isinstance(reranker, AsyncReranker) else reranker(query, texts)
-        return finish(made) if isawaitable(made) else made, self._cut(query, texts)
-
-    def _cut(self, query: str, texts: Sequence[str]) -> Sequence[int]:
-        return self.reranker.too_long(query, texts) if isinstance(self.reranker, ReadsSoMuch) else ()
-
-    def _check(self, answer: Answer, count: int) -> Answer:
-        made, cut = answer
+    def _check(self, made: Any, cut: Sequence[int], count: int) -> Answer:
         try:
             given = np.asarray(made)
             scores = given.astype(np.float64) if given.dtype.kind in "fiub" else None

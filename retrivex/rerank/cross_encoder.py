@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, describe_cause, install_hint
+from retrivex.errors import RerankError, install_hint
+from retrivex.rerank.local import LocalModel, load_model
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
@@ -20,10 +20,9 @@ except ImportError as error:
     ) from error
 
 _HEAD = "ForSequenceClassification"
-_UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(LocalModel):
     """Scores each pair of question and text with a cross-encoder.
 
     May be used from several threads, one of which computes at a time.
@@ -44,12 +43,7 @@ class CrossEncoderReranker:
     def __init__(
         self, model: str | PathLike[str] | CrossEncoder, *, batch_size: int = 32, device: str | None = None
     ) -> None:
-        if batch_size < 1:
-            raise RerankError(f"batch_size={batch_size}: a batch holds at least 1 pair; 32 is usual")
-        self._batch_size = batch_size
-        self._model = model if isinstance(model, CrossEncoder) else _load(model, device)
-        # tokenizers keep their truncation in a place that all threads share
-        self._lock = threading.Lock()
+        super().__init__(model if isinstance(model, CrossEncoder) else _load(model, device), batch_size)
         labels = self._model.config.num_labels
         if labels != 1:
             raise RerankError(
@@ -60,9 +54,8 @@ class CrossEncoderReranker:
     @property
     def max_tokens(self) -> int | None:
         """Most tokens of question and text together that the model reads; None without a limit."""
-        limit = getattr(self._model, "max_seq_length", None) or getattr(self._model, "max_length", None)
-        limit = min(limit or _UNLIMITED, self._model.tokenizer.model_max_length)
-        return None if limit >= _UNLIMITED else int(limit)
+        own = getattr(self._model, "max_seq_length", None) or getattr(self._model, "max_length", None)
+        return self._limit(own)
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return one number a text, shape (len(texts),), by the model's own activation: any range, larger is better."""
@@ -76,13 +69,8 @@ class CrossEncoderReranker:
 
     def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
         """Return the places of texts whose pair with the question has more tokens than `max_tokens`."""
-        limit = self.max_tokens
-        if limit is None or not texts:
-            return []
-        first, second = map(list, zip(*self._pairs(query, texts), strict=True))
-        with self._lock:
-            encoded = self._model.tokenizer(first, second, truncation=False, verbose=False)["input_ids"]
-        return [at for at, tokens in enumerate(encoded) if len(tokens) > limit]
+        pairs = self._pairs(query, texts)
+        return self._longer(self.max_tokens, [asked for asked, _ in pairs], [text for _, text in pairs])
 
     @staticmethod
     def _pairs(query: str, texts: Sequence[str]) -> list[tuple[str, str]]:
@@ -91,14 +79,7 @@ class CrossEncoderReranker:
 
 
 def _load(name_or_path: str | PathLike[str], device: str | None) -> CrossEncoder:
-    try:
-        model = CrossEncoder(str(name_or_path), device=device)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise RerankError(
-            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a cross-encoder ("
-            f"{describe_cause(error)}). Give the "
-            "folder of a model or a name on the Hugging Face hub; without a network, a model downloaded before"
-        ) from error
+    model = load_model(CrossEncoder, name_or_path, device)
     _check_head(model, str(name_or_path))
     return model
 

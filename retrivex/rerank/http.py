@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, quoted
+from retrivex.errors import RerankError
 from retrivex.model.numbers import float_of
 from retrivex.rerank.endpoint import Endpoint
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer, without_surrogates
@@ -21,7 +20,7 @@ Shape: TypeAlias = Literal["cohere", "jina", "tei", "vllm", "voyage"]
 _SHAPES: tuple[Shape, ...] = ("cohere", "jina", "tei", "vllm", "voyage")
 
 
-class HttpReranker:
+class HttpReranker(Endpoint):
     """Calls a `/rerank` endpoint; one request for every call of `score`.
 
     `Reranking` makes the batches, time limits and retries: a status 5xx, a broken connection, or status 429
@@ -64,38 +63,17 @@ class HttpReranker:
             raise RerankError(f"shape is {shape!r}: choose one of {', '.join(_SHAPES)}")
         if model is None and shape != "tei":
             raise RerankError(f"model is None: an endpoint of the shape {shape!r} needs the name of its model")
-        if options is not None and not isinstance(options, Mapping):
-            raise RerankError(f"options are {quoted(options)}: give a mapping of further fields of the request")
         if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
             raise RerankError(f"max_tokens is {max_tokens!r}: it must be a whole number of at least 1, or None")
-        self._endpoint = Endpoint(
-            url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            advice=f"see that url, api_key, model and shape={shape!r} are right and the texts not too long",
-        )
-        self._address, self._quote = self._endpoint.address, self._endpoint.quote
-        self.url = url
+        advice = f"see that url, api_key, model and shape={shape!r} are right and the texts not too long"
+        super().__init__(url, api_key=api_key, timeout_s=timeout_s, advice=advice, options=options)
         self.shape = shape
         self.model = model
         self.max_tokens = max_tokens
-        self._options = dict(options or {})
         self._tokenizer = get_tokenizer(tokenizer) if max_tokens is not None else None
 
     def __repr__(self) -> str:
         return f"HttpReranker({self._address!r}, shape={self.shape!r}, model={self.model!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections that are kept open; a reranker may not be asked afterwards."""
-        self._endpoint.close()
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return one number a text, shape (len(texts),).
@@ -109,13 +87,13 @@ class HttpReranker:
         """
         if not texts:
             return np.zeros(0)
-        return self._scores(self._endpoint.post(self._body(query, texts)), texts)
+        return self._scores(self._post(self._body(query, texts)), texts)
 
     async def ascore(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return what `score` returns; cancelling it closes the connection."""
         if not texts:
             return np.zeros(0)
-        return self._scores(await self._endpoint.apost(self._body(query, texts)), texts)
+        return self._scores(await self._apost(self._body(query, texts)), texts)
 
     def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
         """Return the places of texts that have more than `max_tokens`, together with the question; none without it."""
@@ -134,13 +112,17 @@ class HttpReranker:
         return {"model": self.model, "query": asked, "documents": read, most: len(read), **self._options}
 
     def _scores(self, answer: Any, texts: Sequence[str]) -> NDArray[np.float64]:
-        results = self._results(answer)
+        results, name = self._results(answer), "score" if self.shape == "tei" else "relevance_score"
         scores = np.full(len(texts), np.nan)
         for result in results:
-            at, score = self._read(result, texts)
-            if not np.isnan(scores[at]):
-                raise RerankError(f"{self._address} scored text {at} twice: each index may be there once")
-            scores[at] = score
+            at, score = (result.get("index"), result.get(name)) if isinstance(result, dict) else (None, None)
+            value = math.nan if isinstance(score, bool) else float_of(score)
+            if type(at) is not int or not 0 <= at < len(texts) or not math.isnan(scores[at]) or math.isnan(value):
+                raise RerankError(
+                    f"{self._address} gave the result {self._quote(result)}: it needs an index from 0 to "
+                    f"{len(texts) - 1}, each once, and a finite number as its {name}"
+                )
+            scores[at] = value
         if np.isnan(scores).any():
             raise RerankError(
                 f"{self._address} scored {len(results)} of {len(texts)} texts: all are needed; see that no option "
@@ -157,21 +139,3 @@ class HttpReranker:
             rule = f"did not answer in the shape {self.shape!r}, which is {expected}"
             raise RerankError(f"{self._address} {rule}: {self._quote(answer)}")
         return results
-
-    def _read(self, result: Any, texts: Sequence[str]) -> tuple[int, float]:
-        name = "score" if self.shape == "tei" else "relevance_score"
-        at, score = (result.get("index"), result.get(name)) if isinstance(result, dict) else (None, None)
-        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at < len(texts):
-            raise RerankError(
-                f"{self._address} gave the result {self._quote(result)}: it needs an index from 0 to {len(texts) - 1}"
-            )
-        value = math.nan if isinstance(score, bool) else float_of(score)
-        if math.isnan(value):
-            raise RerankError(f"{self._address} gave the result {self._quote(result)}: {name} must be a finite number")
-        document = result.get("document")
-        shown = document.get("text") if isinstance(document, dict) else document
-        if isinstance(shown, str) and shown != texts[at] and shown in texts:
-            raise RerankError(
-                f"{self._address} gave text {at} back as another one, {self._quote(shown)[:40]}: its order is mixed up"
-            )
-        return at, value

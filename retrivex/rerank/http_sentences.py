@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from retrivex.errors import RerankError, quoted
+from retrivex.errors import RerankError
 from retrivex.rerank.endpoint import Endpoint
 from retrivex.rerank.protocol import ScoredSentence
 from retrivex.rerank.sentences import check_sentences
 from retrivex.tokens.tokenizer import without_surrogates
 
 
-class HttpSentenceScorer:
+class HttpSentenceScorer(Endpoint):
     """Calls an endpoint that scores the sentences of a text; one request for each text.
 
     The request is `{"question": "...", "text": "..."}`, the answer `{"sentences": [{"start": 0, "end": 21,
@@ -42,28 +41,8 @@ class HttpSentenceScorer:
         options: Mapping[str, Any] | None = None,
         timeout_s: float = 30.0,
     ) -> None:
-        if options is not None and not isinstance(options, Mapping):
-            raise RerankError(f"options are {quoted(options)}: give a mapping of further fields of the request")
         advice = "see that url, api_key and options are right and the texts not too long"
-        self._endpoint = Endpoint(url, api_key=api_key, timeout_s=timeout_s, advice=advice)
-        self._address, self._quote = self._endpoint.address, self._endpoint.quote
-        self.url = url
-        self._options = dict(options or {})
-
-    def __repr__(self) -> str:
-        return f"HttpSentenceScorer({self._address!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections that are kept open; a scorer may not be asked afterwards."""
-        self._endpoint.close()
+        super().__init__(url, api_key=api_key, timeout_s=timeout_s, advice=advice, options=options)
 
     def score_sentences(self, question: str, text: str) -> tuple[ScoredSentence, ...]:
         """Return the sentences of a text with their probabilities.
@@ -75,11 +54,11 @@ class HttpSentenceScorer:
         RerankError
             If it refused the request, or its answer is not of the shape above.
         """
-        return self._sentences(self._endpoint.post(self._body(question, text)), text)
+        return self._sentences(self._post(self._body(question, text)), text)
 
     async def ascore_sentences(self, question: str, text: str) -> tuple[ScoredSentence, ...]:
         """Return what `score_sentences` returns; cancelling it closes the connection."""
-        return self._sentences(await self._endpoint.apost(self._body(question, text)), text)
+        return self._sentences(await self._apost(self._body(question, text)), text)
 
     def _body(self, question: str, text: str) -> dict[str, Any]:
         return {"question": without_surrogates(question), "text": without_surrogates(text), **self._options}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import RerankError, describe_cause, install_hint
+from retrivex.errors import RerankError, install_hint
+from retrivex.rerank.local import LocalModel, load_model
 from retrivex.tokens.tokenizer import without_surrogates
 
 try:
@@ -18,10 +18,8 @@ except ImportError as error:
     hint = f"pip install 'sentence-transformers>=6.0', and {install_hint('models')}"
     raise ImportError(f"reranking by late interaction needs sentence-transformers 6: {hint}") from error
 
-_UNLIMITED = 1_000_000  # tokenizers without a limit say they read a thousand billion billion tokens
 
-
-class LateInteractionReranker:
+class LateInteractionReranker(LocalModel):
     r"""Scores by MaxSim: one vector per token, each token of the question matched with its best token of the text.
 
     .. math:: s(q, t) = \sum_{i \in q} \max_{j \in t} v_i \cdot w_j
@@ -46,20 +44,12 @@ class LateInteractionReranker:
     def __init__(
         self, model: str | PathLike[str] | MultiVectorEncoder, *, batch_size: int = 32, device: str | None = None
     ) -> None:
-        if batch_size < 1:
-            raise RerankError(f"batch_size={batch_size}: a batch holds at least 1 text; 32 is usual")
-        self._batch_size = batch_size
-        self._model = model if isinstance(model, MultiVectorEncoder) else _load(model, device)
-        # tokenizers keep their truncation in a place that all threads share
-        self._lock = threading.Lock()
+        super().__init__(model if isinstance(model, MultiVectorEncoder) else _load(model, device), batch_size)
 
     @property
     def max_tokens(self) -> int | None:
         """Most tokens of a text that the model reads; None without a limit."""
-        own = getattr(self._model[0], "document_length", None)
-        limits = (own, self._model.max_seq_length, self._model.tokenizer.model_max_length)
-        limit = min(int(limit) for limit in limits if limit is not None)
-        return None if limit >= _UNLIMITED else limit
+        return self._limit(getattr(self._model[0], "document_length", None), self._model.max_seq_length)
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return one MaxSim a text, shape (len(texts),)."""
@@ -75,25 +65,12 @@ class LateInteractionReranker:
 
     def too_long(self, query: str, texts: Sequence[str]) -> list[int]:
         """Return the places of texts with more tokens than `max_tokens`; the question takes no room of theirs."""
-        limit = self.max_tokens
-        if limit is None or not texts:
-            return []
         prompt = self._model.prompts.get("document", "")
-        cleaned = [prompt + without_surrogates(text) for text in texts]
-        with self._lock:
-            encoded = self._model.tokenizer(cleaned, truncation=False, verbose=False)["input_ids"]
-        return [at for at, tokens in enumerate(encoded) if len(tokens) > limit]
+        return self._longer(self.max_tokens, [prompt + without_surrogates(text) for text in texts])
 
 
 def _load(name_or_path: str | PathLike[str], device: str | None) -> MultiVectorEncoder:
-    try:
-        model = MultiVectorEncoder(str(name_or_path), device=device)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
-        raise RerankError(
-            f"model {str(name_or_path)!r}: sentence-transformers cannot load it as a multi-vector encoder ("
-            f"{describe_cause(error)}). "
-            "Give the folder of a model or a name on the Hugging Face hub; without a network, one downloaded before"
-        ) from error
+    model = load_model(MultiVectorEncoder, name_or_path, device)
     if any(_is_fresh(module) for module in model):
         raise RerankError(
             f"model {str(name_or_path)!r} was not made for late interaction: sentence-transformers gave it a random "

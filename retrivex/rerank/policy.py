@@ -6,45 +6,48 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, ClassVar, Literal, TypeVar
 
 from retrivex.errors import RerankError, RerankUnavailableError, RetrivexError, describe_cause, quoted
-from retrivex.timeouts import Backoff, aretry, call_in_time
+from retrivex.timeouts import Backoff, aretry, call_in_time, in_own_task, in_thread
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CallPolicy:
-    """How a model is called; `Reranking` and `SentenceScoring` say what each field means.
+    """How a model is called.
 
     Parameters
     ----------
-    name : of the model, for errors
-    concurrency, timeout_s, retries, backoff_s : as in `Reranking`
+    concurrency : calls that may be under way at the same time
+    timeout_s : seconds that all calls together may take; None waits for ever
+    retries : how often a call is tried again after a failure that may pass; a refusal (status 4xx, but for 429, which
+        asks to wait) or an answer that is wrong is never asked for again
+    backoff_s : seconds before the first new attempt, doubled for every further one; an endpoint that says how long to
+        wait is left alone for that long, or given up on at once where `timeout_s` does not leave the time
+
+    Raises
+    ------
+    RerankError
+        If a field breaks its rule.
     """
 
-    name: str
-    concurrency: int
-    timeout_s: float | None
-    retries: int
-    backoff_s: float
+    concurrency: int = 1
+    timeout_s: float | None = 30.0
+    retries: int = 2
+    backoff_s: float = 0.5
+    _kind: ClassVar[str] = "model"  # what it is in errors
 
-    def check(self) -> None:
-        """Refuse what breaks its rule.
-
-        Raises
-        ------
-        RerankError
-            If a field breaks its rule.
-        """
+    def __post_init__(self) -> None:
         check_count("concurrency", self.concurrency, least=1)
         check_count("retries", self.retries, least=0)
         check_seconds("backoff_s", self.backoff_s, least="zero")
         if self.timeout_s is not None:
             check_seconds("timeout_s", self.timeout_s)
 
-    def run(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    def _run(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         """Return what calls return, in their order; works inside a running event loop too, which it blocks.
 
         Raises
@@ -54,28 +57,17 @@ class CallPolicy:
         """
         import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
 
-        stop = threading.Event()
-        try:
-            # a loop of its own, in a thread of its own: the caller's thread may have a running one already
-            return call_in_time(partial(asyncio.run, self._gather(calls, stop)), threading.TIMEOUT_MAX)
-        finally:
-            stop.set()
+        # a loop of its own, in a thread of its own: the caller's thread may have a running one already
+        return call_in_time(lambda: asyncio.run(self._arun(calls)), threading.TIMEOUT_MAX)
 
-    async def arun(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-        """Do what `run` does without blocking the event loop; cancelling it leaves no call to be started.
+    async def _arun(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """Do what `_run` does without blocking the event loop; cancelling it leaves no call to be started.
 
         Raises
         ------
         RerankError
             If one of them fails for good, or they are too late together.
         """
-        stop = threading.Event()
-        try:
-            return await self._gather(calls, stop)
-        finally:
-            stop.set()
-
-    async def _gather(self, calls: Sequence[Callable[[], Awaitable[T]]], stop: threading.Event) -> list[T]:
         import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
 
         deadline = None if self.timeout_s is None else asyncio.get_running_loop().time() + self.timeout_s
@@ -83,9 +75,7 @@ class CallPolicy:
 
         async def one(call: Callable[[], Awaitable[T]]) -> T:
             async with gate:
-                if stop.is_set():
-                    raise RerankError("given up on by the caller")
-                return await self._retry(call, stop, deadline)
+                return await aretry(call, partial(self._pause, deadline))
 
         try:
             async with asyncio.timeout_at(deadline), asyncio.TaskGroup() as group:
@@ -97,19 +87,13 @@ class CallPolicy:
             first = errors.exceptions[0]
             if isinstance(first, RerankError):
                 raise first from first.__cause__
-            raise RerankError(f"the {self.name} failed: {describe_cause(first)}") from first
+            raise RerankError(f"the {self._kind} failed: {describe_cause(first)}") from first
         return [task.result() for task in tasks]
 
-    async def _retry(self, call: Callable[[], Awaitable[T]], stop: threading.Event, deadline: float | None) -> T:
-        def pause(error: Exception, attempts: int) -> float:
-            if attempts == self.retries or stop.is_set() or not _may_pass(error):
-                raise error
-            return self._pause(error, attempts, deadline)
-
-        return await aretry(call, pause)
-
-    def _pause(self, error: Exception, attempts: int, deadline: float | None) -> float:
+    def _pause(self, deadline: float | None, error: Exception, attempts: int) -> float:
         """Seconds to wait before the next attempt: ours, or the endpoint's where it asks for more."""
+        if attempts == self.retries or not _may_pass(error):
+            raise error
         import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
 
         wanted = error.retry_after_s if isinstance(error, RerankUnavailableError) else None
@@ -121,14 +105,36 @@ class CallPolicy:
         return Backoff(self.backoff_s).pause(attempts, wanted)
 
 
-def finish(made: Awaitable[T]) -> T:
-    """Run an awaitable to its end in an event loop of its own."""
+def method_of(model: Any, name: str, *, awaits: bool) -> Callable[..., Any]:
+    """Return the method of a model that is asked; the model itself, a function, where it has none.
+
+    Parameters
+    ----------
+    name : of the method; an `a` in front names the one that can be awaited
+    awaits : whether that one is preferred
+    """
+    plain, awaited = getattr(model, name, None), getattr(model, f"a{name}", None)
+    found: Callable[..., Any] = (awaited or plain if awaits else plain or awaited) or model
+    return found
+
+
+async def ask(call: Callable[..., Any], *given: Any, awaits: bool) -> Any:
+    """Return what foreign code answers: awaited here with `awaits` if it can be, else made in a thread of its own."""
+    if awaits and iscoroutinefunction(call):
+        return await in_own_task(partial(call, *given))
+    return await in_thread(partial(_finish, call, *given))
+
+
+def _finish(call: Callable[..., Any], *given: Any) -> Any:
+    """Return what `call` returns, or what comes of it in an event loop of its own."""
     import asyncio  # noqa: PLC0415 - on first use, see `retrivex.timeouts`
 
-    async def awaited() -> T:
+    made = call(*given)
+
+    async def awaited() -> Any:
         return await made
 
-    return asyncio.run(awaited())
+    return asyncio.run(awaited()) if isawaitable(made) else made
 
 
 def check_count(name: str, value: Any, *, least: int) -> None:

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
 from operator import index
 from typing import Any
 
 from retrivex.errors import RerankError, quoted
 from retrivex.model.numbers import finite
-from retrivex.rerank.policy import CallPolicy, finish
-from retrivex.rerank.protocol import (
-    AnySentenceScorer,
-    AsyncSentenceScorer,
-    ScoredSentence,
-    SentenceScorer,
-    SentenceTriples,
-)
-from retrivex.timeouts import in_own_task, in_thread
+from retrivex.rerank.policy import CallPolicy, ask, method_of
+from retrivex.rerank.protocol import AnySentenceScorer, AsyncSentenceScorer, ScoredSentence, SentenceScorer
 
 _SLACK = 1e-6  # float32 probabilities may lie a little above 1
 
@@ -47,7 +39,7 @@ class SentenceReply:
 
 
 @dataclass(frozen=True)
-class SentenceScoring:
+class SentenceScoring(CallPolicy):
     """A sentence scorer with its call policy: concurrency, time limit, retries.
 
     Whatever a scorer does, `sentences` returns: a failure is a reply with a `problem` and no sentences.
@@ -55,10 +47,7 @@ class SentenceScoring:
     Parameters
     ----------
     scorer : has `score_sentences(question, text)` or `ascore_sentences`, or is a function of the two, plain or async
-    concurrency : texts that it may be asked about at the same time
-    timeout_s : seconds that all texts together may take; None waits for ever
-    retries : how often a text is tried again after a failure that may pass, as in `Reranking`
-    backoff_s : seconds before the first new attempt, as in `Reranking`
+    concurrency, timeout_s, retries, backoff_s : of the texts, see `CallPolicy`
 
     Raises
     ------
@@ -77,10 +66,7 @@ class SentenceScoring:
     """
 
     scorer: AnySentenceScorer
-    concurrency: int = 1
-    timeout_s: float | None = 30.0
-    retries: int = 2
-    backoff_s: float = 0.5
+    _kind = "sentence scorer"
 
     def __post_init__(self) -> None:
         usable = isinstance(self.scorer, (SentenceScorer, AsyncSentenceScorer)) or callable(self.scorer)
@@ -89,7 +75,7 @@ class SentenceScoring:
                 f"sentence_scorer is {quoted(self.scorer)}: it must be an object with score_sentences(question, text), "
                 "or a function of the two"
             )
-        self._policy.check()
+        super().__post_init__()
 
     @classmethod
     def of(cls, scorer: AnySentenceScorer | SentenceScoring) -> SentenceScoring:
@@ -99,14 +85,14 @@ class SentenceScoring:
     def sentences(self, question: str, texts: Sequence[str]) -> SentenceReply:
         """Score the sentences of texts; works inside a running event loop too, which it blocks."""
         try:
-            return SentenceReply(tuple(self._policy.run(self._calls(question, texts, self._ask))))
+            return SentenceReply(tuple(self._run(self._calls(question, texts, awaits=False))))
         except RerankError as error:
             return SentenceReply(problem=error)
 
     async def asentences(self, question: str, texts: Sequence[str]) -> SentenceReply:
         """Score the sentences of texts without blocking the event loop; cancelling it leaves no text to be begun."""
         try:
-            return SentenceReply(tuple(await self._policy.arun(self._calls(question, texts, self._aask))))
+            return SentenceReply(tuple(await self._arun(self._calls(question, texts, awaits=True))))
         except RerankError as error:
             return SentenceReply(problem=error)
 
@@ -118,39 +104,15 @@ class SentenceScoring:
         """Answer a request of the pipeline without blocking the event loop."""
         return await self.asentences(request.question, request.texts)
 
-    @property
-    def _policy(self) -> CallPolicy:
-        return CallPolicy("sentence scorer", self.concurrency, self.timeout_s, self.retries, self.backoff_s)
-
     def _calls(
-        self, question: str, texts: Sequence[str], ask: Callable[[str, str], Awaitable[SentenceTriples]]
+        self, question: str, texts: Sequence[str], *, awaits: bool
     ) -> list[Callable[[], Awaitable[tuple[ScoredSentence, ...]]]]:
+        call = method_of(self.scorer, "score_sentences", awaits=awaits)
+
         async def one(text: str) -> tuple[ScoredSentence, ...]:
-            return check_sentences(await ask(question, text), len(text))
+            return check_sentences(await ask(call, question, text, awaits=awaits), len(text))
 
         return [partial(one, text) for text in texts]
-
-    async def _ask(self, question: str, text: str) -> SentenceTriples:
-        return await in_thread(partial(self._answer, question, text))
-
-    async def _aask(self, question: str, text: str) -> SentenceTriples:
-        if isinstance(self.scorer, AsyncSentenceScorer):
-            return await in_own_task(partial(self.scorer.ascore_sentences, question, text))
-        if iscoroutinefunction(self.scorer):
-            return await in_own_task(partial(self.scorer, question, text))
-        return await self._ask(question, text)
-
-    def _answer(self, question: str, text: str) -> SentenceTriples:
-        """Ask in a thread that no event loop runs in."""
-        scorer = self.scorer
-        made: SentenceTriples | Awaitable[SentenceTriples]
-        if isinstance(scorer, SentenceScorer):
-            made = scorer.score_sentences(question, text)
-        elif isinstance(scorer, AsyncSentenceScorer):
-            made = scorer.ascore_sentences(question, text)
-        else:
-            made = scorer(question, text)
-        return finish(made) if isawaitable(made) else made
 
 
 def check_sentences(made: Any, length: int) -> tuple[ScoredSentence, ...]:

@@ -58,7 +58,7 @@ def deduplicate(
     passages : dictionaries or objects with a text and a score, seed hits, or plain texts
     threshold : least similarity of duplicates, in [0, 1]: the Jaccard similarity of their character trigrams, as words
         are read apart from case. 1.0 leaves out equal texts alone; 0.85 also those in which some words differ; below
-        0.82 time grows with the square of the number, and below 0.4 or so it is slow
+        0.4 or so it is slow, as most pairs have to be read
     keep : of a group, the passage with the highest score (the earliest of several), the first or the last
     compare_with : `first` takes passages in the order given, so that each is compared with the first of a group even
         where a better one is kept. `kept` takes them in the order of `keep`, the best, the first or the last to begin

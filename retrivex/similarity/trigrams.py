@@ -121,18 +121,13 @@ class TrigramBatch:
     texts : shape (b,), numbers of the texts
     sizes : shape (b,), distinct trigrams of each
     rows : shape (t,), of each trigram the place of its text in `texts`
-    high, low : shape (t,), two hashes of each trigram, in [0, 2^32)
+    hashes : shape (t,), of each trigram, in [0, 2^32)
     """
 
     texts: Ints
     sizes: Ints
     rows: Ints
-    high: Words
-    low: Words
-
-    def keys(self) -> Words:
-        """Return a number of each trigram that no other has, shape (t,): the hashes mix, and nothing gets lost."""
-        return self.high << np.uint64(32) | self.low
+    hashes: Words
 
     def parity(self) -> Words:
         """Return a sketch of each text, shape (b, SKETCH_BITS / 64): which bits are hit by an odd number of trigrams.
@@ -140,7 +135,7 @@ class TrigramBatch:
         Sets that differ in d trigrams have sketches that differ in at most d bits (the bitmap filter of Sandes, Teodoro
         and Melo, "Bitmap filter: speeding up exact set similarity joins with bitwise operations", 2020).
         """
-        cells = self.rows * SKETCH_BITS + (self.low % np.uint64(SKETCH_BITS)).astype(np.int64)
+        cells = self.rows * SKETCH_BITS + (self.hashes % np.uint64(SKETCH_BITS)).astype(np.int64)
         odd = np.bincount(cells, minlength=len(self.texts) * SKETCH_BITS) & 1
         return np.packbits(odd.astype(bool).reshape(len(self.texts), SKETCH_BITS), axis=1).view(np.uint64)
 
@@ -173,5 +168,4 @@ def _batch(texts: Sequence[str], numbers: Ints) -> TrigramBatch:
     mixed = codes[new].view(np.uint64) * _MIX[0]
     mixed ^= mixed >> np.uint64(32)
     mixed *= _MIX[1]
-    high, low = mixed >> np.uint64(32), mixed & np.uint64(0xFFFFFFFF)
-    return TrigramBatch(numbers, new.sum(axis=1), rows, high, low ^ (high >> np.uint64(7)))
+    return TrigramBatch(numbers, new.sum(axis=1), rows, mixed & np.uint64(0xFFFFFFFF) ^ mixed >> np.uint64(39))

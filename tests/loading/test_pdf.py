@@ -94,11 +94,6 @@ def test_heads_and_feet_are_left_out_and_a_sentence_overleaf_is_whole() -> None:
             ["4 Bees\nOne.", "Sleep 5\nTwo.", "6 Bees\nA.", "Sleep 7\nB.", "8 Bees\nC.", "Sleep 9\nD."],
             ["One.", "Two.", "A.", "B.", "C.", "D."],
         ),
-        (
-            # a chapter of one page, a list whose item has the page's number, and pages that have one already
-            ["Bees 5\nA.", "Bees 6\nB.", "Bees 7\nC.", "Ants 8\nD.", "9. Wasps\nE.", "Bees 10\nF.\nof 10"],
-            ["A.", "B.", "C.", "D.", "9. Wasps", "E.", "F.", "of 10"],
-        ),
         (["One.\n1", "Two.\n2", "Three.\n4 flies"], None),
         (["Bees\nOne.", "Bees\nTwo.", "Ants\nThree.", "Wasps\nFour."], None),  # twice only: two sections
         (["Order 17\nOne.", "Order 92\nTwo.", "Order 5\nThree."], None),  # no page has such numbers
@@ -133,20 +128,6 @@ def test_a_sentence_goes_on_overleaf(page: str, after: str, joined: bool) -> Non
     document = load_pdf(make_pdf([page, after]), "a.pdf").document
     assert document.text == page + ("\n" if joined else PAGE_SEPARATOR) + after
     assert document.page_at(document.text.index(after)) == 2
-
-
-def test_what_is_struck_out_is_left_out() -> None:
-    pdf = FPDF()
-    pdf.set_font("Helvetica", size=12)
-    pdf.add_page()
-    pdf.write(text="The price is forty thirty euros.")
-    left, right = (
-        28.35 + 2.83 + pdf.get_string_width(words) * pdf.k for words in ("The price is ", "The price is forty ")
-    )
-    pdf.add_text_markup_annotation("StrikeOut", "no", [left, 814, right, 814, left, 801, right, 801])
-    loaded = load_pdf(bytes(pdf.output()), "a.pdf")
-    assert " ".join(loaded.document.text.split()) == "The price is thirty euros."
-    assert loaded.notes == ("left out: 1 struck-out passage",)
 
 
 def test_cells_of_a_row_stand_on_one_line() -> None:

@@ -36,11 +36,11 @@ def test_its_problem_is_told_as_here() -> None:
 def test_one_process_reads_file_after_file() -> None:
     sandbox.close()
     read_in_worker(PAGE, ".html", "a", None, LIMITS)
-    (first,) = list(sandbox._idle)
+    (first,) = sandbox._idle.values()
     with pytest.raises(LoadError):
         read_in_worker(b"<p>", ".html", "a", None, LIMITS)
     read_in_worker(PAGE, ".html", "b", None, LIMITS)
-    assert list(sandbox._idle) == [first]
+    assert list(sandbox._idle.values()) == [first]
 
 
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_read(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_file_that_needs_too_much_memory_is_refused() -> None:
 def test_a_process_that_dies_costs_one_file() -> None:
     sandbox.close()
     read_in_worker(PAGE, ".html", "a", None, LIMITS)
-    sandbox._idle[0]._process.kill()
+    next(iter(sandbox._idle.values()))._process.kill()
     with pytest.raises(LoadError, match="the process that read it ended"):
         read_in_worker(PAGE, ".html", "a", None, LIMITS)
     assert read_in_worker(PAGE, ".html", "a", None, LIMITS).document.title == "Bees"
@@ -92,7 +92,7 @@ def test_no_process_is_left_behind(tmp_path: Path) -> None:
     page.write_bytes(PAGE)
     script = (
         "import sys; from retrivex.loading import load_file, sandbox; load_file(sys.argv[1]); "
-        "print(sandbox._idle[0]._process.pid, flush=True); input()"
+        "print(*(one._process.pid for one in sandbox._idle.values()), flush=True); input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, page], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

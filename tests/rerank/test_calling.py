@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples
 
-from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
 from retrivex.errors import RerankError, RerankUnavailableError
 from retrivex.rerank import Reranking, RerankReply
 
@@ -341,15 +340,12 @@ def test_a_reranking_stays_as_it_is() -> None:
 
 
 class Stops:
-    """Raises what event loops keep for themselves, as a reranker and as a store."""
+    """Raises what event loops keep for themselves."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        raise self.error
-
-    def fetch(self, windows: Any, scope: Any) -> Any:
         raise self.error
 
 
@@ -360,14 +356,6 @@ def test_what_an_event_loop_keeps_for_itself_is_a_failure_like_others(
 ) -> None:
     said = problem(Stops(error), timeout_s=timeout_s, retries=0)
     assert said == f"the reranker failed: RuntimeError: {type(error).__name__}: over"
-
-
-def test_an_async_reranker_that_cancels_itself_fails_where_nobody_cancels() -> None:
-    async def cancels(query: str, texts: Sequence[str]) -> list[float]:
-        raise asyncio.CancelledError("over")
-
-    reply = Reranking(cancels, retries=0).scores("q", TEXTS)
-    assert str(reply.problem) == "the reranker failed: RuntimeError: CancelledError: over"
 
 
 @pytest.mark.parametrize("own_task", [False, True])
@@ -405,26 +393,3 @@ def test_an_async_reranker_that_swallows_its_cancellation_is_given_up_on() -> No
         return await Reranking(stubborn, timeout_s=0.05).ascores("q", TEXTS)
 
     assert "no answer within timeout_s=0.05" in str(asyncio.run(asyncio.wait_for(ask(), 60)).problem)
-
-
-@pytest.mark.parametrize("error", [StopIteration("over"), asyncio.CancelledError("over")])
-def test_such_failures_cost_no_hits_and_are_told(error: BaseException) -> None:
-    chunks = [Chunk(text, ChunkMetadata("d", number)) for number, text in enumerate(TEXTS)]
-    hits = [SeedHit(chunk, 0.5 + number / 100) for number, chunk in enumerate(chunks)]
-    store: Any = {("d", number): chunk for number, chunk in enumerate(chunks)}
-    broken: Any = Stops(error)
-    composer = SpanComposer(tokenizer=len, reranker=Reranking(broken, timeout_s=None, retries=0))
-    made = composer.compose(hits, store, query="text", window=0)
-    assert made.spans
-    assert any(f"{type(error).__name__}: over" in warning for warning in made.warnings)
-    there = SpanComposer(tokenizer=len)
-    made = asyncio.run(asyncio.wait_for(there.acompose(hits, broken, query="text", store_timeout_s=None), 60))
-    assert made.spans
-    assert any(f"{type(error).__name__}: over" in warning for warning in made.warnings)
-
-
-def test_many_retries_are_no_reason_not_to_ask() -> None:
-    reply = Reranking(lambda query, texts: [1.0] * len(texts), retries=2000).scores("q", ["a"])
-    assert reply.problem is None
-    assert reply.scores is not None
-    assert reply.scores.tolist() == [1.0]

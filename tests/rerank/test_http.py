@@ -184,10 +184,6 @@ def test_an_endless_answer_is_not_read_to_its_end(endpoint: Endpoint, monkeypatc
         ask(endpoint, [lambda body: [0.5] * 100_000])
 
 
-def test_the_key_is_not_shown() -> None:
-    assert "secret" not in repr(HttpReranker("http://localhost/rerank", shape="tei", api_key="secret"))
-
-
 def test_no_texts_ask_nobody(endpoint: Endpoint) -> None:
     reranker = HttpReranker(endpoint.url, shape="tei")
     assert reranker.score("q", []).tolist() == []
@@ -207,17 +203,17 @@ def results(*pairs: tuple[Any, Any]) -> Callable[[dict[str, Any]], Any]:
     [
         (results((0, 0.1), (1, 0.2)), "scored 2 of 3 texts"),
         (results(), "scored 0 of 3 texts"),
-        (results((0, 0.1), (1, 0.2), (1, 0.3)), "scored text 1 twice"),
+        (results((0, 0.1), (1, 0.2), (1, 0.3)), "each once"),
         (results((0, 0.1), (1, 0.2), (3, 0.3)), "an index from 0 to 2"),
         (results((0, 0.1), (1, 0.2), (-1, 0.3)), "an index from 0 to 2"),
         (results((0, 0.1), (1, 0.2), ("2", 0.3)), "an index from 0 to 2"),
-        (results((0, 0.1), (1, 0.2), (2, math.nan)), "score must be a finite number"),
-        (results((0, 0.1), (1, 0.2), (2, None)), "score must be a finite number"),
-        (results((0, 0.1), (1, 0.2), (2, "0.3")), "score must be a finite number"),
+        (results((0, 0.1), (1, 0.2), (2, math.nan)), "a finite number as its score"),
+        (results((0, 0.1), (1, 0.2), (2, None)), "a finite number as its score"),
+        (results((0, 0.1), (1, 0.2), (2, "0.3")), "a finite number as its score"),
         (lambda body: ["no"], "an index from 0 to 2"),
         (lambda body: "<html>", "something else than JSON"),
         (lambda body: {"results": []}, "did not answer in the shape 'tei', which is a list"),
-        (results((0, 0.1), (1, 0.2), (2, 10**400)), "score must be a finite number"),
+        (results((0, 0.1), (1, 0.2), (2, 10**400)), "a finite number as its score"),
         (lambda body: "[" * 100_000, "something else than JSON"),
     ],
 )
@@ -240,16 +236,6 @@ def test_an_answer_of_another_shape_than_voyage_is_refused(endpoint: Endpoint) -
 
 def cohere_of_any(body: dict[str, Any]) -> Any:
     return {"results": ranked(body, "relevance_score")}
-
-
-def test_texts_that_come_back_in_other_places_are_refused(endpoint: Endpoint) -> None:
-    def mixed_up(body: dict[str, Any]) -> Any:
-        made = jina(body)
-        made["results"][0]["document"], made["results"][1]["document"] = (r["document"] for r in made["results"][1::-1])
-        return made
-
-    with pytest.raises(RerankError, match="its order is mixed up"):
-        ask(endpoint, [mixed_up], "jina")
 
 
 # ---- failures
@@ -401,7 +387,6 @@ def test_the_composer_reranks_over_http_or_says_why_not(endpoint: Endpoint, stat
         ({"url": "http://localhost", "shape": "tei", "timeout_s": 10**400}, "timeout_s is 1000"),
         ({"url": "http://localhost", "shape": "tei", "api_key": "secret\n"}, "api_key is no printable ASCII text"),
         ({"url": "http://localhost", "shape": "tei", "api_key": "schlüssel"}, "api_key is no printable ASCII text"),
-        ({"url": "http://localhost", "shape": "tei", "options": ["truncate"]}, "options are"),
         ({"url": "http://localhost", "shape": "tei", "timeout_s": "5"}, "timeout_s is '5'"),
         ({"url": "http://localhost", "shape": "tei", "max_tokens": 0}, "max_tokens is 0"),
     ],
