@@ -26,7 +26,7 @@ from retrivex.model.window import Window
 from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.cutting import Cut
 from retrivex.service.errors import AccessError, CollectionError, NotFoundError
-from retrivex.service.index import NO_PLACE
+from retrivex.service.index import NO_PLACE, WITHOUT_OFFSETS, cut_out
 from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
@@ -134,14 +134,7 @@ class CollectionIndex:
             if body.chunk_id is None:
                 raise RequestError(NO_PLACE)
             [chunk] = self._fetch(body.doc_id, body.chunk_id, body.chunk_id + 1, scope)
-            return {
-                **_describe(chunk),
-                "char_start": None,
-                "char_end": None,
-                "text": chunk.text,
-                "before": "",
-                "after": "",
-            }
+            return {**_describe(chunk), **WITHOUT_OFFSETS, "text": chunk.text}
         near = (0, _MOST) if body.chunk_id is None else (max(0, body.chunk_id - _REACH), body.chunk_id + _REACH + 1)
         chunks = self._fetch(body.doc_id, *near, scope)
         begin, text = _stretch(chunks, start)
@@ -150,16 +143,8 @@ class CollectionIndex:
                 f"characters {start:,}-{end:,} of {body.doc_id!r} are in no chunk of {self.name!r}: it has changed "
                 "since it was cited, or its chunks have no offsets; name the chunk_id alone"
             )
-        low, high = start - begin, end - begin
         holder = max((chunk for chunk in chunks if _begin(chunk) <= start), key=_begin)
-        return {
-            **_describe(holder),
-            "char_start": start,
-            "char_end": end,
-            "text": text[low:high],
-            "before": text[max(0, low - body.around) : low],
-            "after": text[high : high + body.around],
-        }
+        return {**_describe(holder), **cut_out(text, begin, start, end, body.around)}
 
     def list_documents(self, scope: Names[str | None] | None, after: str, most: int) -> list[DocumentInfo]:
         """Refuse: a vector store knows chunks and no list of documents."""

@@ -23,9 +23,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Any:
-    made = Keys(tmp_path / "keys.db")
-    yield made
-    made.close()
+    return Keys(tmp_path / "keys.db")
 
 
 def bearer(secret: str) -> dict[str, str]:

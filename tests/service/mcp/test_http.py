@@ -37,9 +37,7 @@ HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text
 
 def make_keys(folder: Path, *scopes: str) -> list[str]:
     keys = Keys(folder / "keys.db")
-    made = [keys.create(scope, [scope])[1] for scope in scopes]
-    keys.close()
-    return made
+    return [keys.create(scope, [scope])[1] for scope in scopes]
 
 
 async def everything(client: Any) -> str:
@@ -95,7 +93,6 @@ def test_without_a_key_nobody_gets_in(tmp_path: Path) -> None:
                 assert "Vulture" in answer.json()["result"]["content"][0]["text"]
                 keys = Keys(tmp_path / "keys.db")
                 keys.revoke(acme.split("_")[1])
-                keys.close()
                 assert (await http.post("/mcp", json=CALL, headers=HEADERS)).status_code == 401
 
     anyio.run(ask)
