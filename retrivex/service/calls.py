@@ -490,21 +490,44 @@ def _read_nothing(record: Any) -> None:
 # ---- many at once
 
 
-def query_batch(requests: Iterable[str | Mapping[str, Any]]) -> Call[list[Item[Composition]]]:
-    """Answer many questions.
+def _each(requests: Any) -> Iterable[Any]:
+    if isinstance(requests, str | bytes | Mapping):
+        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
+    given: Iterable[Any] = requests
+    return given
 
-    Parameters
-    ----------
-    requests : questions, or arguments of `query` by name
 
-    Raises
-    ------
-    RetrivexError
-        If a request has arguments that `query` does not take.
-    ServiceError
-        If there are too many, or the service does not answer. The error of one request is in its item.
-    """
-    return _many("/v1/query/batch", [_call(query, request) for request in _each(requests)])
+def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
+    """Return the call that arguments by name make, or one argument alone."""
+    return make(**request) if isinstance(request, Mapping) else make(request)
+
+
+def _many(name: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
+    def read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
+        if "problem" in answer:
+            return Item(None, error_of(answer["problem"], "the service"))
+        return Item(call.read(answer["answer"]), None)
+
+    def read(record: Any) -> list[Item[T]]:
+        return list(map(read_item, calls, record["answers"]))
+
+    return Call("POST", f"/v1/{name}/batch", read, {"requests": [call.body for call in calls], **_given(**shared)})
+
+
+def _batch_of(make: Callable[..., Call[T]]) -> Callable[[Iterable[Any]], Call[list[Item[T]]]]:
+    """Return the operation that does many of these, each given by one argument, or by its arguments by name."""
+
+    def batch(requests: Iterable[Any]) -> Call[list[Item[T]]]:
+        return _many(make.__name__, [_call(make, request) for request in _each(requests)])
+
+    batch.__doc__ = f"Do many at once: requests as for `{make.__name__}`; the error of one is in its item."
+    return batch
+
+
+query_batch = _batch_of(query)
+prompt_batch = _batch_of(prompt)
+reorder_batch = _batch_of(reorder)
+deduplicate_batch = _batch_of(deduplicate)
 
 
 def compose_batch(
@@ -519,56 +542,11 @@ def compose_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        If there are too many, or the service does not answer. The error of one request is in its item.
     """
     calls = [_call(compose, request) for request in _each(requests)]
-    return _many("/v1/compose/batch", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
-
-
-def prompt_batch(requests: Iterable[Composition | str | Mapping[str, Any]]) -> Call[list[Item[WrittenPrompt]]]:
-    """Write many prompts.
-
-    Parameters
-    ----------
-    requests : compositions, questions, or arguments of `prompt` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/prompt/batch", [_call(prompt, request) for request in _each(requests)])
-
-
-def reorder_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Reordered[Any]]]]:
-    """Put many lists of passages in order.
-
-    Parameters
-    ----------
-    requests : arguments of `reorder` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/reorder/batch", [_call(reorder, request) for request in _each(requests)])
-
-
-def deduplicate_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Deduplicated[Any]]]]:
-    """Leave repetitions out of many lists of passages.
-
-    Parameters
-    ----------
-    requests : arguments of `deduplicate` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/deduplicate/batch", [_call(deduplicate, request) for request in _each(requests)])
+    return _many("compose", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
 
 
 def resolve_batch(
@@ -582,32 +560,8 @@ def resolve_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        As for `compose_batch`.
     """
     calls = [resolve(citation, around=around, index=index, scope=scope) for citation in _each(citations)]
-    return _many("/v1/resolve/batch", calls)
-
-
-def _each(requests: Any) -> Iterable[Any]:
-    if isinstance(requests, str | bytes | Mapping):
-        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
-    given: Iterable[Any] = requests
-    return given
-
-
-def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
-    """Return the call that arguments by name make, or one argument alone."""
-    return make(**request) if isinstance(request, Mapping) else make(request)
-
-
-def _many(path: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
-    def read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
-        if "problem" in answer:
-            return Item(None, error_of(answer["problem"], "the service"))
-        return Item(call.read(answer["answer"]), None)
-
-    def read(record: Any) -> list[Item[T]]:
-        return list(map(read_item, calls, record["answers"]))
-
-    return Call("POST", path, read, {"requests": [call.body for call in calls], **_given(**shared)})
+    return _many("resolve", calls)

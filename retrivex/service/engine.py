@@ -7,8 +7,7 @@ against the limits and the scopes of who asks, and raises a kind of `RetrivexErr
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,9 +50,6 @@ AnyIndex: TypeAlias = Index | CollectionIndex
 ANYONE = Access()
 """Who asks where no keys are needed: sees every scope that it names."""
 
-_MEASURED = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-_MEASURED_WEIGHTS = "53aa51172d14"  # of the same model, as folders of any name hold it
-
 
 class Engine:
     """Composes, asks, orders and keeps documents, within limits; safe to share between threads.
@@ -64,7 +60,6 @@ class Engine:
     config : options that requests start from
     bounds : the most that one request may ask for
     tokenizer : counts tokens; None takes that of the config
-    rerank_encoders : names of encoders that rank texts, beside those that were measured
 
     Examples
     --------
@@ -81,9 +76,7 @@ class Engine:
         *,
         bounds: Bounds | None = None,
         tokenizer: Tokenizer | None = None,
-        rerank_encoders: Collection[str] = (),
     ) -> None:
-        self._rerank_encoders = rerank_encoders
         self.indexes = {index.name: index for index in indexes}
         self.config = config or RetrievalConfig()
         self.bounds = bounds or Bounds()
@@ -283,7 +276,7 @@ class Engine:
         Raises
         ------
         NotFoundError
-            If the index `default` has no encoder, or one of which nobody says that it ranks better than BM25.
+            If the index `default` has no encoder.
         RetrivexError
             If there is too much of something, or the encoder fails.
         """
@@ -293,12 +286,6 @@ class Engine:
         if encoder is None:
             raise NotFoundError(
                 f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
-            )
-        if not (_is_measured(encoder.name) or encoder.name in self._rerank_encoders):
-            raise NotFoundError(
-                f"the encoder is {encoder.name!r}: texts are ranked by one that is surely better than BM25, as "
-                f"{_MEASURED[0]} was measured to be; start the service with --embed {_MEASURED[0]}, or vouch for this "
-                f"one by the setting rerank_encoders = [{json.dumps(encoder.name)}]"
             )
         vectors = np.asarray(encoder.encode([question, *texts]))
         return score_embedded(self._text_composer, question, texts, vectors), encoder.name
@@ -431,14 +418,9 @@ class Engine:
 
     def _check_compose(self, record: Mapping[str, Any]) -> None:
         check_nesting(record)
-        hits, bounds = record.get("hits"), self.bounds
-        lists = [part if isinstance(part, list) else [part] for part in hits] if isinstance(hits, list) else []
-        flat = [hit for part in lists for hit in part]
-        chunks, parents = record.get("chunks"), record.get("parents")
-        given = [
-            *(chunks if isinstance(chunks, list) else []),
-            *(parents.values() if isinstance(parents, dict) else []),
-        ]
+        bounds = self.bounds
+        flat = [hit for part in _items(record.get("hits")) for hit in (part if isinstance(part, list) else [part])]
+        given = [*_items(record.get("chunks")), *_items(record.get("parents"))]
         bounds.check_count("hits", len(flat), bounds.hits)
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
@@ -469,19 +451,12 @@ def _chunks_of(request: Request) -> Iterator[Chunk]:
                 yield hit.chunk
 
 
+def _items(value: Any) -> list[Any]:
+    """Return the items of a list, or the values of an object; what is neither is left to whoever reads it."""
+    return value if isinstance(value, list) else [*value.values()] if isinstance(value, dict) else []
+
+
 def _shown_texts(made: Composition) -> Iterator[str]:
     """Yield what a prompt shows of passages, the headings above them as well."""
     for span in made.spans:
         yield from (span.text, span.prefix or "", *(span.chunks[0].metadata.heading_path or ()))
-
-
-def _is_measured(name: str) -> bool:
-    """Whether an encoder is one that was measured to rank bare texts surely better than BM25.
-
-    Examples
-    --------
-    >>> [_is_measured(name) for name in ("all-MiniLM-L6-v2@0f1e", "model@53aa51172d14", "hashing-256")]
-    [True, True, False]
-    """
-    name, _, weights = name.partition("@")  # of a folder
-    return name in _MEASURED or weights == _MEASURED_WEIGHTS

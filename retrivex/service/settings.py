@@ -61,9 +61,6 @@ class Settings(BaseSettings):
     indexes: dict[str, Path] = Field({}, description="databases of other indexes, by name")
     collections: dict[str, CollectionSettings] = Field({}, description="collections of vector stores, by name")
     embed: str | None = Field(None, description="encoder of questions; left out, the one of the database")
-    rerank_encoders: list[str] = Field(
-        [], description="names of encoders that may rank texts, though only the operator says that they do it well"
-    )
     read_only: bool = Field(False, description="whether documents can be neither added nor deleted")
     config: Path | None = Field(None, description="file with options of RetrievalConfig that requests start from")
     keys: Path = Field(Path("retrivex-keys.db"), description="file of keys, made by `retrivex keys create`")

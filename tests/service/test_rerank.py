@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make(path: Path, embed: str | None, **more: Any) -> Engine:
     tokenizer = get_tokenizer("estimate")
-    given = {"rerank_encoders": ["hashing-256"], **more}
-    return Engine([Index("default", path, tokenizer, embed=embed)], tokenizer=tokenizer, **given)
+    return Engine([Index("default", path, tokenizer, embed=embed)], tokenizer=tokenizer, **more)
 
 
 @pytest.fixture(scope="module")
@@ -189,60 +188,9 @@ def test_without_an_encoder_nothing_is_ranked(path: Path) -> None:
 def test_the_encoder_of_the_default_index_ranks(path: Path) -> None:
     tokenizer = get_tokenizer("estimate")
     indexes = [Index("default", path, tokenizer, embed="hashing-64"), Index("other", path, tokenizer, embed="hashing")]
-    engine = Engine(indexes, tokenizer=tokenizer, rerank_encoders=["hashing-64"])
+    engine = Engine(indexes, tokenizer=tokenizer)
     assert rerank(engine)["model"] == "retrivex+hashing-64"
     engine.close()
-
-
-class Renamed:
-    """An encoder of any name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def encode(self, texts: Sequence[str]) -> Any:
-        return HashingEncoder().encode(texts)
-
-
-def named(path: Path, name: str, **more: Any) -> Engine:
-    engine = make(path, "hashing", **more)
-    engine.index().encoder = Renamed(name)
-    return engine
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "all-MiniLM-L6-v2",
-        "sentence-transformers/all-MiniLM-L6-v2",
-        "all-MiniLM-L6-v2@0123456789ab",
-        "model@53aa51172d14",
-    ],
-)
-def test_an_encoder_that_was_measured_ranks(path: Path, name: str) -> None:
-    engine = named(path, name, rerank_encoders=())
-    assert rerank(engine)["model"] == f"retrivex+{name}"
-    engine.close()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["hashing-256", "other/all-MiniLM-L6-v2", "all-MiniLM-L12-v2", "model@0123456789ab", "all-MiniLM-L6-v2-mine", ""],
-)
-def test_an_encoder_that_nobody_vouches_for_is_refused_and_named(path: Path, name: str) -> None:
-    engine = named(path, name, rerank_encoders=["hashing", "hashing-64"])
-    for call in (rerank, rank):
-        with pytest.raises(NotFoundError) as caught:
-            call(engine)
-        said = str(caught.value)
-        assert f"the encoder is {name!r}: " in said
-        assert "surely better than BM25" in said
-        assert "--embed all-MiniLM-L6-v2" in said
-        assert f'rerank_encoders = ["{name}"]' in said
-    engine.close()
-    vouched = named(path, name, rerank_encoders=[name])  # the way out that the error names
-    assert rerank(vouched)["results"]
-    vouched.close()
 
 
 def test_an_encoder_that_fails_is_a_model_that_does_not_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

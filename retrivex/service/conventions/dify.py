@@ -33,7 +33,6 @@ from retrivex.service.engine import Engine
 _TEXTS = {"contains": "contains", "start with": "starts", "end with": "ends"}
 _NUMBERS = {">": "above", "<": "below", "≥": "min", "≤": "max"}
 _DATES = {"before": "below", "after": "above"}
-_LAST = dt.datetime.max.replace(microsecond=0)
 _OPPOSITES = {"not contains": "contains", "is not": "is", "not in": "in", "≠": "=", "not empty": "empty"}
 
 Operator = Literal[
@@ -146,62 +145,35 @@ def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
 def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
     """Compare a date with Unix seconds, and with dates as text where the field may hold them.
 
-    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31, 2026-01-31T11:00:00 or
-    2026-01-31 11:00:00, with or without a Z, as far as whole seconds go.
+    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00,
+    with or without a Z. The moment itself is neither before nor after.
     """
-    sign = _DATES[operator]
-    found = _read_date(value)
-    if found is None:
+    date, sign = _read_date(value), _DATES[operator]
+    if date is None:
         raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds")
-    seconds, date = found
-    if field == "timestamp" or date is None:
-        return {field: {sign: seconds}}
-    return {"any": [{field: bounds} for bounds in ({sign: seconds}, *_bounds_of_texts(date, operator))]}
+    by_number = {field: {sign: date.timestamp()}}
+    if field == "timestamp":
+        return by_number
+    written = date.replace(tzinfo=None, microsecond=0).isoformat()
+    text = f"{written}Z" if operator == "after" else written.removesuffix("T00:00:00")
+    return {"any": [by_number, {field: {sign: text}}]}
 
 
-def _bounds_of_texts(date: dt.datetime, operator: str) -> list[dict[str, str]]:
-    """Return between which texts those of earlier dates lie, or of later ones: a blank comes before a T.
-
-    Examples
-    --------
-    >>> date = dt.datetime(2026, 1, 31, 11, tzinfo=dt.UTC)
-    >>> _bounds_of_texts(date, "after")
-    [{'above': '2026-01-31T11:00:00Z'}, {'above': '2026-01-31 11:00:00Z', 'below': '2026-01-31T'}]
-    >>> _bounds_of_texts(date.replace(hour=0), "before")
-    [{'below': '2026-01-31'}]
-    """
-    whole = date.replace(microsecond=0, tzinfo=None)
-    if operator == "before" and date.microsecond and whole < _LAST:
-        whole += dt.timedelta(seconds=1)  # the whole second is before its parts
-    day, time = whole.date().isoformat(), whole.time().isoformat()
-    if operator == "after":
-        return [{"above": f"{day}T{time}Z"}, {"above": f"{day} {time}Z", "below": f"{day}T"}]
-    if whole.time() == dt.time():
-        return [{"below": day}]
-    return [{"below": f"{day} {time}"}, {"min": f"{day}T", "below": f"{day}T{time}"}]
-
-
-def _read_date(value: str | int | float) -> tuple[float, dt.datetime | None] | None:
-    """Return a date as Unix seconds and in UTC, None where no calendar has it; None for what is no date.
+def _read_date(value: str | int | float) -> dt.datetime | None:
+    """Return a date in UTC; None for what is none, or is in no calendar.
 
     Examples
     --------
-    >>> [_read_date(date)[0] for date in ("20260131", "1769857200", "2026-01-31T12:00+01:00")]
+    >>> [_read_date(date).timestamp() for date in ("20260131", "1769857200", "2026-01-31T12:00+01:00")]
     [1769817600.0, 1769857200.0, 1769857200.0]
     """
     try:
         if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d*)?|\d+\.\d*", value):
             date = dt.datetime.fromisoformat(value)
-            date = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
-        else:
-            date = dt.datetime.fromtimestamp(float(value), dt.UTC)
-    except ValueError:
-        return None if isinstance(value, str) else (value, None)
-    except (OverflowError, OSError):  # before the year 1 or after 9999
-        if not isinstance(value, str):
-            return value, None  # it may be no float either
-        return (float(value), None) if value.replace(".", "").isdigit() else None
-    return date.timestamp(), date
+            return (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        return dt.datetime.fromtimestamp(float(value), dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _one(name: str, operator: str, value: Any) -> str | int | float:

@@ -31,7 +31,6 @@ Run: TypeAlias = Callable[[Context, Callable[[Access], Any]], Awaitable[Any]]
 """Does a job in a thread, with what its request may see: how a transport knows is its own business."""
 
 _PAGE = 100  # documents of one page of a list
-_PROMPT = "answer"
 _READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _TEXT = "text/plain"
 
@@ -53,10 +52,7 @@ def make_server(engine: Engine, run: Run) -> Server[Any]:
         on_list_tools=offers.list_tools,
         on_call_tool=offers.call_tool,
         on_list_resources=offers.list_resources,
-        on_list_resource_templates=offers.list_templates,
         on_read_resource=offers.read_resource,
-        on_list_prompts=offers.list_prompts,
-        on_get_prompt=offers.get_prompt,
     )
     # its tracing puts names that clients send, and messages of errors, into spans; the composer's spans have no text
     server.middleware.clear()
@@ -124,37 +120,12 @@ class _Offers:
         next_cursor = None if following is None else json.dumps(following)
         return types.ListResourcesResult(resources=resources, next_cursor=next_cursor)
 
-    async def list_templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=write_uri(DEFAULT_INDEX, "") + "{name}", name="document", title="A document", mime_type=_TEXT,
-            description="The whole text of a document, by its name.",
-        )  # fmt: skip
-        return types.ListResourceTemplatesResult(resource_templates=[template])
-
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         text = await self._ask(context, lambda access: tools.read_resource(self._engine, uri, access))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_TEXT, text=text)])
-
-    async def list_prompts(self, _: Context, __: Any) -> types.ListPromptsResult:
-        schema = tools.input_schema(tools.AnswerArguments, self._engine)
-        arguments = [
-            types.PromptArgument(name=name, description=rule.get("description"), required=name in schema["required"])
-            for name, rule in schema["properties"].items()
-        ]
-        title, description = "Answer from documents", "Answer a question from passages of the documents, and cite them."
-        prompt = types.Prompt(name=_PROMPT, title=title, description=description, arguments=arguments)
-        return types.ListPromptsResult(prompts=[prompt])
-
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != _PROMPT:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {quoted(params.name)}: there is {_PROMPT}")
-        given = params.arguments or {}
-        text = await self._ask(context, lambda access: tools.answer_prompt(self._engine, given, access))
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(messages=[message])
 
     async def _ask(self, context: Context, job: Callable[[Access], T]) -> T:
         """Return what a job returns; what goes wrong becomes an error of the protocol."""

@@ -49,7 +49,6 @@ async def everything(client: Any) -> str:
         shown.append((await client.call_tool("open", {"citation": citation})).model_dump_json())
     shown.append((await client.list_resources()).model_dump_json())
     shown.append((await client.list_resources(cursor='["default", "acme:plan.md"]')).model_dump_json())
-    shown.append((await client.get_prompt("answer", ROCKET)).model_dump_json())
     for name in ("wayne:plan.md", "acme:plan.md"):
         try:
             shown.append((await client.read_resource(f"retrivex:///default/{name}")).model_dump_json())
