@@ -59,6 +59,7 @@ class Call(Generic[T]):
     parameters : in the address
     form : fields of a form
     file : of a form: its name and its bytes
+    streams : whether events come back, which `read` gets as they are
     repeated_after : statuses after which it may be sent again, where the service says when
     """
 
@@ -69,6 +70,7 @@ class Call(Generic[T]):
     parameters: Mapping[str, Any] | None = None
     form: Mapping[str, str] | None = None
     file: tuple[str, bytes] | None = None
+    streams: bool = False
     repeated_after: frozenset[int] = _ANY_REFUSAL
 
     def content(self) -> bytes | None:
@@ -138,27 +140,26 @@ def query(question: str, *, trace: bool = False, **asked: Unpack[Asked]) -> Call
     return Call("POST", "/v1/query", Composition.from_dict, {"question": question, **fields})
 
 
-def stream(question: str, **asked: Unpack[Asked]) -> Call[StreamedSpan | Composition]:
-    """Yield the passages of the context for a question, each when it comes, and at last the composition.
+def stream(question: str, **asked: Unpack[Asked]) -> Call[list[StreamedSpan | Composition]]:
+    """Return the passages of the context for a question, one after the other, and at last the composition."""
+    body = {**(query(question, **asked).body or {}), "stream": True}
+    return Call("POST", "/v1/query", _read_events, body, streams=True)
 
-    Parameters
-    ----------
-    question, **asked : as for `query`
 
-    Raises
-    ------
-    ServiceError
-        As for `query`, and if the answer breaks off.
+def _read_events(content: bytes) -> list[StreamedSpan | Composition]:
+    """Return what server-sent events hold.
+
+    Lines end in a line feed alone: texts hold other characters that Python takes for the end of a line.
     """
-    call = query(question, **asked)
-    return Call(call.method, call.path, read_event, {**(call.body or {}), "stream": True})
+    *events, rest = content.split(b"\n\n")
+    fields = [dict(line.split(b": ", 1) for line in event.split(b"\n")) for event in events]
+    if rest or not fields or fields[-1][b"event"] != b"composition":
+        raise ValueError("it broke off before the composition")
+    *spans, composition = (json.loads(event[b"data"]) for event in fields)
+    return [*map(_read_span, spans), Composition.from_dict(composition)]
 
 
-def read_event(event: tuple[str, Any]) -> StreamedSpan | Composition:
-    """Return what an event of a stream holds."""
-    name, record = event
-    if name == "composition":
-        return Composition.from_dict(record)
+def _read_span(record: Mapping[str, Any]) -> StreamedSpan:
     citations = (Citation(**{**one, "heading_path": tuple(one["heading_path"])}) for one in record["citations"])
     return StreamedSpan(record["number"], record["doc_id"], record["text"], tuple(citations))
 
