@@ -144,7 +144,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or the index fails.
         """
-        check_nesting(record)
         body = read_body(QueryBody, record)
         self.bounds.check_count("hits", body.k, self.bounds.hits)
         self.bounds.check_texts([body.question])
@@ -165,7 +164,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or the index fails.
         """
-        check_nesting(record)
         body = read_body(ViewBody, record)
         self.bounds.check_texts([body.question])
         index, scope = self.index(body.index), access.narrow(body.scope)
@@ -200,7 +198,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or does not fit its tokens.
         """
-        check_nesting(record)
         body = read_body(PromptBody, record)
         self.bounds.check_options({"max_tokens": body.max_tokens}, self._tokenizers)
         self.bounds.check_texts([body.question])
@@ -231,7 +228,6 @@ class Engine:
         RetrivexError
             If the request is wrong.
         """
-        check_nesting(record)
         body = read_body(ReorderBody, record)
         self._check_passages(body.passages)
         self.bounds.check_options(body.options, self._tokenizers)
@@ -255,7 +251,6 @@ class Engine:
         RetrivexError
             If the request is wrong.
         """
-        check_nesting(record)
         body = read_body(DeduplicateBody, record)
         self._check_passages(body.passages)
         found = find_duplicates(body.passages, body.threshold, body.keep, compare_with=body.compare_with)

@@ -91,17 +91,11 @@ class Settings(BaseSettings):
     @property
     def bounds(self) -> Bounds:
         """The most that one request may ask for."""
+        alike = ("hits", "chunks", "window", "characters", "tokens", "batch", "documents")
+        load = LoadLimits(self.upload_s, self.upload_memory_bytes)
         return Bounds(
-            hits=self.max_hits,
-            chunks=self.max_chunks,
-            window=self.max_window,
-            characters=self.max_characters,
-            tokens=self.max_tokens,
-            batch=self.max_batch,
-            answer=self.max_answer_bytes,
-            documents=self.max_documents,
-            load=LoadLimits(self.upload_s, self.upload_memory_bytes),
-        )
+            answer=self.max_answer_bytes, load=load, **{name: getattr(self, f"max_{name}") for name in alike}
+        )  # fmt: skip
 
     @property
     def retrieval(self) -> RetrievalConfig:

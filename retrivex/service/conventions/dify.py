@@ -17,16 +17,12 @@ from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
-from retrivex.service.bounds import check_nesting
 from retrivex.service.conventions.search import (
     MAX_CONDITIONS,
-    SCOPE,
     Passage,
-    Search,
     check_size,
     field_of,
     find_passages,
-    split_scope,
 )
 from retrivex.service.engine import Engine
 
@@ -52,7 +48,7 @@ class Condition(Body):
     """A condition on a field, or on any of several."""
 
     name: str | Annotated[list[str], Field(min_length=1, max_length=MAX_CONDITIONS)] = Field(
-        description="doc_id, page, timestamp, scope, or custom metadata"
+        description="doc_id, page, timestamp, or custom metadata"
     )
     comparison_operator: Operator
     value: str | int | float | Annotated[list[str], Field(max_length=MAX_CONDITIONS)] | None = None
@@ -88,15 +84,16 @@ def retrieve_records(engine: Engine, record: Mapping[str, Any], access: Access) 
     RetrivexError
         If the request breaks a rule, there is no such index, or it fails.
     """
-    check_nesting(record)
     body = read_body(Retrieval, record)
-    asked = body.metadata_condition or MetadataCondition()
-    conditions = asked.conditions or []
+    condition = body.metadata_condition or MetadataCondition()
+    conditions = condition.conditions or []
     check_size(sum(len(_names_of(one)) for one in conditions))
-    scopes, where = _translate(conditions, any_of=asked.logical_operator == "or")
+    logic = "any" if condition.logical_operator == "or" else "all"
+    where = {logic: list(map(_where_of, conditions))} if conditions else None
     setting = body.retrieval_setting
-    search = Search(body.query, setting.top_k, body.knowledge_id, where, scopes, setting.score_threshold)
-    return {"records": [_record_of(passage) for passage in find_passages(engine, search, access)]}
+    asked = {"question": body.query, "index": body.knowledge_id, "k": setting.top_k, "where": where}
+    found = find_passages(engine, access, least=setting.score_threshold, **asked)
+    return {"records": [_record_of(passage) for passage in found]}
 
 
 def _record_of(passage: Passage) -> dict[str, Any]:
@@ -106,15 +103,6 @@ def _record_of(passage: Passage) -> dict[str, Any]:
 
 def _names_of(condition: Condition) -> list[str]:
     return [condition.name] if isinstance(condition.name, str) else condition.name
-
-
-def _translate(conditions: list[Condition], *, any_of: bool) -> tuple[str | list[str | None] | None, dict[str, Any]]:
-    """Return the scope that the conditions ask for, and the filter that the others make."""
-    # one of which any may hold narrows nothing: it is refused where its field is looked up
-    scopes = [one for one in conditions if _names_of(one) == [SCOPE] and not (any_of and len(conditions) > 1)]
-    others = [_where_of(one) for one in conditions if one not in scopes]
-    wanted = [(one.comparison_operator, one.comparison_operator in ("is", "in"), one.value) for one in scopes]
-    return split_scope(wanted), ({"any" if any_of else "all": others} if others else {})
 
 
 def _where_of(condition: Condition) -> dict[str, Any]:

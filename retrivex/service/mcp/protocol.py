@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.composer.requests import RequestError
 from retrivex.errors import install_hint, quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
@@ -100,25 +98,20 @@ class _Offers:
         cursor = params.cursor if params is not None else None
         return await self._ask(context, lambda access: self._list_page(cursor, access))
 
-    def _list_page(self, cursor: str | None, access: Access) -> types.ListResourcesResult:
-        index, after = _read_cursor(cursor)
+    def _list_page(self, after: str | None, access: Access) -> types.ListResourcesResult:
         # without keys, documents of tenants are not shown: nothing here could open them
         scope: list[str | None] | None = [None] if access.scopes is None else None
         found = []
-        if self._engine.index(index).keeps_documents:
-            found = self._engine.list_documents(access, index=index, scope=scope, after=after, most=_PAGE)
+        if self._engine.index().keeps_documents:
+            found = self._engine.list_documents(access, scope=scope, after=after or "", most=_PAGE)
         resources = [
-            types.Resource(uri=write_uri(index, info.doc_id), name=info.doc_id, title=info.title, mime_type=_TEXT)
+            types.Resource(
+                uri=write_uri(DEFAULT_INDEX, info.doc_id), name=info.doc_id, title=info.title, mime_type=_TEXT
+            )
             for info in found
         ]
-        names = list(self._engine.indexes)
-        following: tuple[str, str] | None = None
-        if len(found) == _PAGE:
-            following = (index, found[-1].doc_id)
-        elif index != names[-1]:
-            following = (names[names.index(index) + 1], "")
-        next_cursor = None if following is None else json.dumps(following)
-        return types.ListResourcesResult(resources=resources, next_cursor=next_cursor)
+        following = found[-1].doc_id if len(found) == _PAGE else None
+        return types.ListResourcesResult(resources=resources, next_cursor=following)
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -145,16 +138,3 @@ def _explain(error: Exception) -> str:
         LOGGER.error("failed", exc_info=error)
     wait = problem.headers.get("Retry-After")
     return problem.detail if wait is None else f"{problem.detail} (ask again in {wait} s)"
-
-
-def _read_cursor(cursor: str | None) -> tuple[str, str]:
-    """Return the index, and the name behind which a page begins."""
-    if cursor is None:
-        return DEFAULT_INDEX, ""
-    try:
-        index, after = json.loads(cursor)
-    except (ValueError, TypeError, RecursionError):
-        index = after = None
-    if not isinstance(index, str) or not isinstance(after, str):
-        raise RequestError(f"cursor is {quoted(cursor)}: send the nextCursor of the page before, or none")
-    return index, after

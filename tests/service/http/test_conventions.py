@@ -170,7 +170,7 @@ def test_problems_have_the_codes_of_dify(make_client: Any, tmp_path: Path) -> No
         (retrieval(), {}, 401, 1001),
         (retrieval(), {"Authorization": f"Basic {secret}"}, 401, 1001),
         (retrieval(), {"Authorization": "Bearer nonsense"}, 401, 1002),
-        (retrieval(metadata_condition={"conditions": [scope]}), good, 403, 1002),
+        (retrieval(metadata_condition={"conditions": [scope]}), good, 422, 422),
         (retrieval(knowledge_id="other"), good, 404, 2001),
         (retrieval(query=5), good, 422, 422),
         (retrieval(query="x" * 6000), good, 413, 413),
