@@ -32,7 +32,7 @@ from retrivex.service.openapi import EVENTS, JSON, Operation
 from retrivex.service.problems import problem_of
 from retrivex.service.quotas import Quotas
 from retrivex.service.settings import Settings
-from retrivex.service.wire import read_json, write_json
+from retrivex.service.wire import check_size, read_json, write_json
 from retrivex.service.work import Work
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
@@ -212,8 +212,8 @@ def _write_events(made: Record, bounds: Bounds) -> bytes:
         citations = [citation for citation in made["citations"] if citation["number"] == number]
         event = {"number": number, "doc_id": span["doc_id"], "text": span["text"], "citations": citations}
         events.append(b"event: span\ndata: " + write_json(event) + b"\n\n")
-    events.append(b"event: composition\ndata: " + write_json(made, bounds.answer - sum(map(len, events))) + b"\n\n")
-    return b"".join(events)
+    events.append(b"event: composition\ndata: " + write_json(made) + b"\n\n")
+    return check_size(b"".join(events), bounds.answer)
 
 
 def _many(service: Service, call: Call, *, shared: bool) -> Call:
