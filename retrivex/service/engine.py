@@ -36,7 +36,7 @@ from retrivex.service.bodies import (
 from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.collection import CollectionIndex
 from retrivex.service.cutting import read_and_cut
-from retrivex.service.errors import NotFoundError
+from retrivex.service.errors import AccessError, NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.playground.settings import Settings, without_files, write_calls
 from retrivex.service.playground.view import Answer, write_view
@@ -306,7 +306,7 @@ class Engine:
         self.bounds.check_count("documents", most, self.bounds.listed)
         everything = access.scopes is None and scope is None
         visible = None if everything else allowed_scopes(access.narrow(scope))
-        return self.index(index).list_documents(visible, after, most)
+        return self._keeper(index).list_documents(visible, after, most)
 
     def add_file(
         self, raw: bytes, name: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX, scope: str | None = None
@@ -326,8 +326,7 @@ class Engine:
         RetrivexError
             If it cannot be read, may not be written, or the index fails.
         """
-        target, owner = self.index(index), access.owner(scope)
-        target.check_writable()
+        target, owner = self._writable(index), access.owner(scope)
         found = read_and_cut(raw, check_name(name), self.tokenizer, self._tokenizer_spec, self.bounds)
         # all of them before the first is written
         placed = [place(cut, owner, apart=access.scopes is not None) for cut in found]
@@ -348,7 +347,7 @@ class Engine:
         NotFoundError
             If there is none that who asks may see.
         """
-        self.index(index).delete(doc_id, access.narrow(scope))
+        self._writable(index).delete(doc_id, access.narrow(scope))
 
     def read_document(self, doc_id: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX) -> Document:
         """Return a document with its whole text.
@@ -360,7 +359,7 @@ class Engine:
         LimitError
             If it is longer than a text may be.
         """
-        document = self.index(index).read(doc_id, access.narrow(None))
+        document = self._keeper(index).read(doc_id, access.narrow(None))
         self.bounds.check_texts([document.text])
         return document
 
@@ -385,6 +384,18 @@ class Engine:
         return self.index(body.index).resolve(body, access.narrow(body.scope))
 
     # -- inner workings
+
+    def _keeper(self, name: str) -> Index:
+        index = self.index(name)
+        if not isinstance(index, Index):
+            raise NotFoundError(f"{name!r} is a collection of a vector store: it has no list of documents; ask it")
+        return index
+
+    def _writable(self, name: str) -> Index:
+        index = self.index(name)
+        if not isinstance(index, Index) or index.read_only:
+            raise AccessError(f"{name!r} is read-only: documents are added where it is made, or filled")
+        return index
 
     def _ask(self, index: AnyIndex, body: QueryBody, scope: Scope) -> Composition:
         made = index.ask(self._composer, body, scope)
