@@ -86,10 +86,9 @@ class Bounds:
             If there is too much of any.
         """
         beside = "characters of headings, heads of tables and metadata"
+        would = f"its chunks would repeat {repeated:,} {beside}"
         _check(chunks, self.chunks, f"{chunks:,} chunks come of the file", "split it")
-        _check(
-            repeated, MAX_REPEATED, f"its chunks would repeat {repeated:,} {beside}", "shorten those, or split the file"
-        )
+        _check(repeated, MAX_REPEATED, would, "shorten those, or split the file")
         _check(most, self.carried, f"a chunk of the file would carry {most:,} {beside}", "shorten those")
 
     def check_names(self, names: Iterable[Any]) -> None:

@@ -20,7 +20,7 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.conventions.problems import members_of
 from retrivex.service.conventions.rerank import rank_texts, rerank_documents
 from retrivex.service.engine import Engine
-from retrivex.service.errors import LimitError, NotFoundError
+from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.problems import problem_of
 from retrivex.tokens.tokenizer import get_tokenizer
@@ -151,22 +151,6 @@ def test_a_blank_query_is_refused(engine: Engine) -> None:
     for query in (" ", "?!"):
         with pytest.raises(RetrivexError, match="query is"):
             rerank(engine, query=query)
-
-
-def test_too_much_is_refused(engine: Engine) -> None:
-    assert len(rank(engine, texts=["bees"] * 20)) == 20
-    for call, name in ((rerank, "documents"), (rank, "texts")):
-        with pytest.raises(LimitError, match="21 texts: a request may have 20"):
-            call(engine, **{name: ["bees"] * 21})
-        with pytest.raises(LimitError, match="201 characters: the limit is 200"):
-            call(engine, **{name: ["x" * 201]})
-    with pytest.raises(LimitError, match="201 characters"):
-        rerank(engine, query="x" * 201)
-    deep: Any = "x"
-    for _ in range(80):
-        deep = [deep]
-    with pytest.raises(LimitError, match="64 levels"):
-        rerank(engine, documents=deep)
 
 
 def test_without_an_encoder_nothing_is_ranked(path: Path) -> None:

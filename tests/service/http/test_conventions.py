@@ -201,15 +201,3 @@ def test_a_body_that_is_wrong_is_one_problem(client: Any, raw: bytes, status: in
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
         assert client.post(path, content=raw).status_code == 415
-
-
-def test_no_word_of_another_tenant_comes_back(make_client: Any, tmp_path: Path) -> None:
-    client = make_client()
-    keys = Keys(tmp_path / "keys.db")
-    headers = {"Authorization": f"Bearer {keys.create('acme', ['acme'])[1]}"}
-    for path, body in ((SEARCH, {"query": "Which rocket is planned?"}), ("/retrieval", retrieval(query="rocket"))):
-        answer = client.post(path, json=body, headers=headers)
-        assert "Vulture" in answer.text
-        assert "wayne" not in answer.text.lower()
-        assert "Bat" not in answer.text
-        assert "hive" not in answer.text

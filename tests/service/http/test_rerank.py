@@ -12,8 +12,7 @@ import pytest
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
-from retrivex.encoders.encoder import HashingEncoder
-from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.errors import RerankError
 from retrivex.service import openapi
 from retrivex.service.keys import Keys
 
@@ -162,13 +161,6 @@ def check(answer: Any, status: int, path: str, *words: str) -> None:
     assert all(word in problem["detail"] for word in words), problem["detail"]
 
 
-def test_without_an_encoder_there_is_no_reranking(make_client: Any) -> None:
-    client = make_client()
-    for path, body in BODIES.items():
-        check(client.post(path, json=body), 404, path, "'default'", "--embed MODEL")
-    assert client.get("/readyz").status_code == 200
-
-
 @pytest.mark.parametrize(
     ("raw", "status"), [(b"{", 400), (b"[]", 400), (b"\xff", 400), (b'{"query": NaN}', 400), (b"{}", 422)]
 )
@@ -196,21 +188,3 @@ def test_keys_and_limits_hold(make_client: Any, tmp_path: Path) -> None:
         check(client.post(path, json={**body, name: ["x" * 101]}, headers=headers), 422, path, "101 characters")
         check(client.post(path, json={**body, name: ["x" * 5000]}, headers=headers), 413, path)
         assert client.post(path, json={**body, name: TEXTS[:2]}, headers=headers).status_code == 200
-
-
-def test_a_model_that_does_not_answer_is_503(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HashingEncoder, "encode", lambda self, texts: np.zeros((1, 4)))
-    for path, body in BODIES.items():
-        answer = client.post(path, json=body)
-        check(answer, 503, path, "the encoder gave the shape (1, 4)")
-        assert answer.headers["retry-after"]
-
-
-def test_our_own_client_says_what_is_missing(tmp_path: Path) -> None:
-    from retrivex.rerank.http import HttpReranker  # noqa: PLC0415
-
-    with ServiceProcess(tmp_path, make_index(tmp_path / "index.db").name) as service:
-        reranker = HttpReranker(f"{service.address}/rerank", shape="tei")
-        with reranker, pytest.raises(RerankError, match="--embed MODEL") as caught:
-            reranker.score(QUERY, TEXTS)
-    assert not isinstance(caught.value, RerankUnavailableError)  # asking again does not help
