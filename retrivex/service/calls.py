@@ -294,8 +294,8 @@ def reorder(
     def read(record: Any) -> Reordered[T]:
         diagnostics = record["diagnostics"]
         dropped = tuple(DroppedPassage(**passage) for passage in diagnostics["dropped"])
-        told = {**diagnostics, "dropped": dropped, "warnings": tuple(diagnostics["warnings"])}
-        return Reordered([own[passage[_POSITION]] for passage in record["passages"]], ReorderDiagnostics(**told))
+        reported = {**diagnostics, "dropped": dropped, "warnings": tuple(diagnostics["warnings"])}
+        return Reordered([own[passage[_POSITION]] for passage in record["passages"]], ReorderDiagnostics(**reported))
 
     # what a passage holds beside text and score comes back with it
     sent = [{**_write_passage(passage), _POSITION: position} for position, passage in enumerate(own)]
