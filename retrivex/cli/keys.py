@@ -52,19 +52,16 @@ def keys(
     if action is not Action.LIST and not name:
         raise typer.BadParameter(f"keys {action} needs a name, as in `retrivex keys create shop`, or the id of a key")
     kept = Keys(path)
-    try:
-        if action is Action.CREATE:
-            info, secret = kept.create(str(name), [one or None for one in scope] if scope else (None,))
-            note(f"this key is shown once; its id is {info.id}")
-            write_json({**asdict(info), "key": secret}) if as_json else write_text(secret)
-        elif action is Action.REVOKE:
-            kept.revoke(str(name))
-            write_json({"revoked": name}) if as_json else write_text(f"revoked {name}")
-        else:
-            found = kept.list_all()
-            write_json([asdict(info) for info in found]) if as_json else write_text("\n".join(map(_line, found)))
-    finally:
-        kept.close()
+    if action is Action.CREATE:
+        info, secret = kept.create(str(name), [one or None for one in scope] if scope else (None,))
+        note(f"this key is shown once; its id is {info.id}")
+        write_json({**asdict(info), "key": secret}) if as_json else write_text(secret)
+    elif action is Action.REVOKE:
+        kept.revoke(str(name))
+        write_json({"revoked": name}) if as_json else write_text(f"revoked {name}")
+    else:
+        found = kept.list_all()
+        write_json([asdict(info) for info in found]) if as_json else write_text("\n".join(map(_line, found)))
 
 
 def _line(info: KeyInfo) -> str:

@@ -56,11 +56,10 @@ def serve(
     import_module("retrivex.service.app")
     path = choose_database(what, db)
     given: dict[str, Any] = {"db": path, "host": host, "port": port, "workers": workers, "keys": keys}
-    of_service = import_module("retrivex.service.settings")
-    made = of_service.read_settings(**given, config=config, embed=embed, read_only=read_only or None)
+    made = import_module("retrivex.service.settings").read_settings(
+        **given, config=config, embed=embed, read_only=read_only or None
+    )
     index_folder(what, made.db, made.embed)
-    for name in of_service.find_unread():
-        note(f"{of_service.PREFIX}{name} is no setting, and is not read: docs/service.md lists them")
     with server.bind(made) as door:
         address, number = door.getsockname()[:2]
         guarded = server.check_exposure(made)

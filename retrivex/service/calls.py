@@ -5,13 +5,12 @@ Nothing here sends anything: `client.py` does, in a thread or in an event loop.
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar, Unpack
 
 from retrivex.composition.composition import Citation, Composition
 from retrivex.errors import HitError, LoadError, RetrivexError, quoted
@@ -42,6 +41,7 @@ Options: TypeAlias = Mapping[str, Any]
 Hits: TypeAlias = Sequence[SeedHit | Mapping[str, Any]] | Sequence[Sequence[SeedHit | Mapping[str, Any]]]
 
 _DOCUMENTS = "/v1/documents"
+_POSITION = "position in the request"
 _ANY_REFUSAL = frozenset((429, 503))
 _REFUSED_BEFORE = frozenset((429,))
 """Statuses after which nothing was done for sure: a write that took too long may still end well."""
@@ -59,6 +59,7 @@ class Call(Generic[T]):
     parameters : in the address
     form : fields of a form
     file : of a form: its name and its bytes
+    streams : whether events come back, which `read` gets as they are
     repeated_after : statuses after which it may be sent again, where the service says when
     """
 
@@ -69,6 +70,7 @@ class Call(Generic[T]):
     parameters: Mapping[str, Any] | None = None
     form: Mapping[str, str] | None = None
     file: tuple[str, bytes] | None = None
+    streams: bool = False
     repeated_after: frozenset[int] = _ANY_REFUSAL
 
     def content(self) -> bytes | None:
@@ -79,16 +81,33 @@ class Call(Generic[T]):
         RetrivexError
             If JSON has no form for it.
         """
-        return None if self.body is None else _to_json(self.body)
+        try:
+            return None if self.body is None else json.dumps(self.body, allow_nan=False).encode()
+        except (ValueError, TypeError, RecursionError) as error:
+            raise RetrivexError(
+                f"the request cannot be written as JSON: {error}; give plain types, and finite numbers"
+            ) from error
 
 
-def _to_json(value: Any) -> bytes:
-    try:
-        return json.dumps(value, allow_nan=False).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise RetrivexError(
-            f"the request cannot be written as JSON: {error}; give plain types, and finite numbers"
-        ) from error
+class Asked(TypedDict, total=False):
+    """What a question may come with; what is left out, the service decides.
+
+    Parameters
+    ----------
+    index : its name; left out, the one called `default`
+    k : hits to start from
+    mode : by words (`bm25`), by meaning (`dense`), both (`hybrid`), or `auto`
+    scope : narrows what the key may see; None in a collection stands for what has no scope
+    where : field to value, list of values, or `{"min": ..., "max": ...}`
+    config : options of `RetrievalConfig` for this question
+    """
+
+    index: str | None
+    k: int | None
+    mode: RetrievalMode | None
+    scope: Scope
+    where: Mapping[str, Any] | None
+    config: Options | None
 
 
 def _given(**fields: Any) -> dict[str, Any]:
@@ -103,75 +122,46 @@ def _scope(scope: Scope) -> str | list[str | None] | None:
 # ---- contexts
 
 
-def query(
-    question: str,
-    *,
-    index: str | None = None,
-    k: int | None = None,
-    mode: RetrievalMode | None = None,
-    scope: Scope = None,
-    where: Mapping[str, Any] | None = None,
-    config: Options | None = None,
-    trace: bool = False,
-) -> Call[Composition]:
+def query(question: str, *, trace: bool = False, **asked: Unpack[Asked]) -> Call[Composition]:
     """Return the context for a question to an index.
 
     Parameters
     ----------
     question : in the asker's own words
-    index : its name; None for the one called `default`
-    k : hits to start from
-    mode : by words (`bm25`), by meaning (`dense`), both (`hybrid`), or `auto`
-    scope : narrows what the key may see; None in a collection stands for what has no scope
-    where : field to value, list of values, or `{"min": ..., "max": ...}`
-    config : options of `RetrievalConfig` for this question
     trace : whether the composition comes with its trace
+    **asked : see `Asked`: index, k, mode, scope, where, config
 
     Raises
     ------
     ServiceError
         If there is no such index, an option is wrong, or the service does not answer.
     """
-    fields = _given(index=index, k=k, mode=mode, scope=_scope(scope), where=where, config=config, trace=trace or None)
+    fields = _given(**{**asked, "scope": _scope(asked.get("scope"))}, trace=trace or None)
     return Call("POST", "/v1/query", Composition.from_dict, {"question": question, **fields})
 
 
-def stream(
-    question: str,
-    *,
-    index: str | None = None,
-    k: int | None = None,
-    mode: RetrievalMode | None = None,
-    scope: Scope = None,
-    where: Mapping[str, Any] | None = None,
-    config: Options | None = None,
-) -> Call[StreamedSpan | Composition]:
-    """Yield the passages of the context for a question, each when it comes, and at last the composition.
+def stream(question: str, **asked: Unpack[Asked]) -> Call[list[StreamedSpan | Composition]]:
+    """Return the passages of the context for a question, one after the other, and at last the composition."""
+    body = {**(query(question, **asked).body or {}), "stream": True}
+    return Call("POST", "/v1/query", _read_events, body, streams=True)
 
-    Parameters
-    ----------
-    question, index, k, mode, scope, where, config : as for `query`
 
-    Raises
-    ------
-    ServiceError
-        As for `query`, and if the answer breaks off.
+def _read_events(content: bytes) -> list[StreamedSpan | Composition]:
+    """Return what server-sent events hold.
+
+    Lines end in a line feed alone: texts hold other characters that Python takes for the end of a line.
     """
-    call = query(question, index=index, k=k, mode=mode, scope=scope, where=where, config=config)
-    return Call(call.method, call.path, read_event, {**(call.body or {}), "stream": True})
+    *events, rest = content.split(b"\n\n")
+    fields = [dict(line.split(b": ", 1) for line in event.split(b"\n")) for event in events]
+    if rest or not fields or fields[-1][b"event"] != b"composition":
+        raise ValueError("it broke off before the composition")
+    *spans, composition = (json.loads(event[b"data"]) for event in fields)
+    return [*map(_read_span, spans), Composition.from_dict(composition)]
 
 
-def read_event(event: tuple[str, Any]) -> StreamedSpan | Composition:
-    """Return what an event of a stream holds."""
-    name, record = event
-    if name == "composition":
-        return Composition.from_dict(record)
-    citations = tuple(_read_citation(citation) for citation in record["citations"])
-    return StreamedSpan(record["number"], record["doc_id"], record["text"], citations)
-
-
-def _read_citation(record: Mapping[str, Any]) -> Citation:
-    return Citation(**{**record, "heading_path": tuple(record["heading_path"])})
+def _read_span(record: Mapping[str, Any]) -> StreamedSpan:
+    citations = (Citation(**{**one, "heading_path": tuple(one["heading_path"])}) for one in record["citations"])
+    return StreamedSpan(record["number"], record["doc_id"], record["text"], tuple(citations))
 
 
 def compose(
@@ -272,9 +262,7 @@ def _write_source(source: Composition | str | Mapping[str, Any]) -> dict[str, An
 
 def _read_prompt(record: Any) -> WrittenPrompt:
     composition = Composition.from_dict(record["composition"])
-    return WrittenPrompt(
-        record["messages"], record["system"], tuple(record["left_out"]), record["tokens"], composition
-    )  # fmt: skip
+    return WrittenPrompt(**{**record, "left_out": tuple(record["left_out"]), "composition": composition})
 
 
 # ---- passages
@@ -302,13 +290,18 @@ def reorder(
         If an option is wrong, or the service does not answer.
     """
     own = [*passages]
-    sent = [_write_passage(passage) for passage in own]
 
     def read(record: Any) -> Reordered[T]:
-        return Reordered(_find_own(record["passages"], sent, own), _read_diagnostics(record["diagnostics"]))
+        diagnostics = record["diagnostics"]
+        dropped = tuple(DroppedPassage(**passage) for passage in diagnostics["dropped"])
+        reported = {**diagnostics, "dropped": dropped, "warnings": tuple(diagnostics["warnings"])}
+        return Reordered([own[passage[_POSITION]] for passage in record["passages"]], ReorderDiagnostics(**reported))
 
-    fields = _given(question=question, preset=preset, options=options)
-    return Call("POST", "/v1/reorder", read, {"passages": sent, **fields})
+    # what a passage holds beside text and score comes back with it
+    sent = [{**_write_passage(passage), _POSITION: position} for position, passage in enumerate(own)]
+    return Call(
+        "POST", "/v1/reorder", read, {"passages": sent, **_given(question=question, preset=preset, options=options)}
+    )
 
 
 def deduplicate(
@@ -348,23 +341,6 @@ def _write_passage(passage: Any) -> Any:
     if is_dataclass(passage) and not isinstance(passage, type):
         return _given(**asdict(passage))
     return passage
-
-
-def _find_own(answered: Iterable[Any], sent: Sequence[Any], own: Sequence[T]) -> list[T]:
-    """Return the objects of which these passages were made; of equal ones the first that is left."""
-    waiting: dict[str, list[T]] = {}
-    for record, passage in zip(reversed(sent), reversed(own), strict=True):
-        waiting.setdefault(_name(json.loads(_to_json(record))), []).append(passage)
-    return [waiting[_name(record)].pop() for record in answered]
-
-
-def _name(record: Any) -> str:
-    return json.dumps(record, sort_keys=True)
-
-
-def _read_diagnostics(record: Mapping[str, Any]) -> ReorderDiagnostics:
-    dropped = tuple(DroppedPassage(**passage) for passage in record["dropped"])
-    return ReorderDiagnostics(**{**record, "dropped": dropped, "warnings": tuple(record["warnings"])})
 
 
 # ---- documents
@@ -411,14 +387,20 @@ def add_document(
     ServiceError
         If the service cannot read it, may not write it, or does not answer.
     """
-    content = file if isinstance(file, bytes) else _read_file(Path(file))
-    known = name if isinstance(file, bytes) else name or Path(file).name
+    if isinstance(file, bytes):
+        content, known = file, name
+    else:
+        content, known = _read_file(Path(file)), name or Path(file).name
     if not known:
         raise LoadError(
             f"{len(content):,} bytes have no name: pass name=, such as 'notes.md', whose ending says their type"
         )
+
+    def read(record: Any) -> tuple[Added, ...]:
+        return tuple(Added(**document) for document in record["documents"])
+
     form = _given(index=index, scope=scope)
-    return Call("POST", _DOCUMENTS, _read_added, form=form, file=(known, content), repeated_after=_REFUSED_BEFORE)
+    return Call("POST", _DOCUMENTS, read, form=form, file=(known, content), repeated_after=_REFUSED_BEFORE)
 
 
 def _read_file(path: Path) -> bytes:
@@ -426,10 +408,6 @@ def _read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise LoadError(f"{str(path)!r} cannot be read ({error.strerror}): give the path of a file") from error
-
-
-def _read_added(record: Any) -> tuple[Added, ...]:
-    return tuple(Added(**document) for document in record["documents"])
 
 
 def list_indexes() -> Call[tuple[ListedIndex, ...]]:
@@ -460,12 +438,12 @@ def list_documents(
     ServiceError
         If there is no such index, or the service does not answer.
     """
+
+    def read(record: Any) -> DocumentPage:
+        return DocumentPage(tuple(ListedDocument(**document) for document in record["documents"]), record["next"])
+
     fields = _given(index=index, scope=_write_scopes(scope), after=after, limit=limit)
-    return Call("GET", _DOCUMENTS, _read_page, parameters=fields)
-
-
-def _read_page(record: Any) -> DocumentPage:
-    return DocumentPage(tuple(ListedDocument(**document) for document in record["documents"]), record["next"])
+    return Call("GET", _DOCUMENTS, read, parameters=fields)
 
 
 def delete_document(doc_id: str, *, index: str | None = None, scope: Scope = None) -> Call[None]:
@@ -488,9 +466,7 @@ def delete_document(doc_id: str, *, index: str | None = None, scope: Scope = Non
 
 def _write_scopes(scope: Scope) -> list[str] | None:
     """Return scopes for an address, where an empty one stands for none."""
-    if scope is None or isinstance(scope, str):
-        return None if scope is None else [scope]
-    return [name or "" for name in scope]
+    return None if scope is None else [name or "" for name in ([scope] if isinstance(scope, str) else scope)]
 
 
 # ---- operation
@@ -515,21 +491,44 @@ def _read_nothing(record: Any) -> None:
 # ---- many at once
 
 
-def query_batch(requests: Iterable[str | Mapping[str, Any]]) -> Call[list[Item[Composition]]]:
-    """Answer many questions.
+def _each(requests: Any) -> Iterable[Any]:
+    if isinstance(requests, str | bytes | Mapping):
+        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
+    given: Iterable[Any] = requests
+    return given
 
-    Parameters
-    ----------
-    requests : questions, or arguments of `query` by name
 
-    Raises
-    ------
-    RetrivexError
-        If a request has arguments that `query` does not take.
-    ServiceError
-        If there are too many, or the service does not answer. The error of one request is in its item.
-    """
-    return _many("/v1/query/batch", [_call(query, request) for request in _each(requests)])
+def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
+    """Return the call that arguments by name make, or one argument alone."""
+    return make(**request) if isinstance(request, Mapping) else make(request)
+
+
+def _many(name: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
+    def read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
+        if "problem" in answer:
+            return Item(None, error_of(answer["problem"], "the service"))
+        return Item(call.read(answer["answer"]), None)
+
+    def read(record: Any) -> list[Item[T]]:
+        return list(map(read_item, calls, record["answers"]))
+
+    return Call("POST", f"/v1/{name}/batch", read, {"requests": [call.body for call in calls], **_given(**shared)})
+
+
+def _batch_of(make: Callable[..., Call[T]]) -> Callable[[Iterable[Any]], Call[list[Item[T]]]]:
+    """Return the operation that does many of these, each given by one argument, or by its arguments by name."""
+
+    def batch(requests: Iterable[Any]) -> Call[list[Item[T]]]:
+        return _many(make.__name__, [_call(make, request) for request in _each(requests)])
+
+    batch.__doc__ = f"Do many at once: requests as for `{make.__name__}`; the error of one is in its item."
+    return batch
+
+
+query_batch = _batch_of(query)
+prompt_batch = _batch_of(prompt)
+reorder_batch = _batch_of(reorder)
+deduplicate_batch = _batch_of(deduplicate)
 
 
 def compose_batch(
@@ -544,56 +543,11 @@ def compose_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        If there are too many, or the service does not answer. The error of one request is in its item.
     """
     calls = [_call(compose, request) for request in _each(requests)]
-    return _many("/v1/compose/batch", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
-
-
-def prompt_batch(requests: Iterable[Composition | str | Mapping[str, Any]]) -> Call[list[Item[WrittenPrompt]]]:
-    """Write many prompts.
-
-    Parameters
-    ----------
-    requests : compositions, questions, or arguments of `prompt` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/prompt/batch", [_call(prompt, request) for request in _each(requests)])
-
-
-def reorder_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Reordered[Any]]]]:
-    """Put many lists of passages in order.
-
-    Parameters
-    ----------
-    requests : arguments of `reorder` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/reorder/batch", [_call(reorder, request) for request in _each(requests)])
-
-
-def deduplicate_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Deduplicated[Any]]]]:
-    """Leave repetitions out of many lists of passages.
-
-    Parameters
-    ----------
-    requests : arguments of `deduplicate` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/deduplicate/batch", [_call(deduplicate, request) for request in _each(requests)])
+    return _many("compose", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
 
 
 def resolve_batch(
@@ -607,41 +561,8 @@ def resolve_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        As for `compose_batch`.
     """
     calls = [resolve(citation, around=around, index=index, scope=scope) for citation in _each(citations)]
-    return _many("/v1/resolve/batch", calls)
-
-
-def _each(requests: Any) -> Iterable[Any]:
-    if isinstance(requests, str | bytes | Mapping) or not isinstance(requests, Iterable):
-        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
-    return requests
-
-
-def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
-    """Return the call that arguments by name make, or one argument alone."""
-    if not isinstance(request, Mapping):
-        return make(request)
-    signature = inspect.signature(make)
-    try:
-        signature.bind(**request)
-    except TypeError as error:
-        raise RetrivexError(
-            f"a request has {error}: {make.__name__} takes {', '.join(signature.parameters)}"
-        ) from error
-    return make(**request)
-
-
-def _many(path: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
-    def read(record: Any) -> list[Item[T]]:
-        return [_read_item(call, answer) for call, answer in zip(calls, record["answers"], strict=True)]
-
-    return Call("POST", path, read, {"requests": [call.body for call in calls], **_given(**shared)})
-
-
-def _read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
-    if "problem" in answer:
-        return Item(None, error_of(answer["problem"], "the service"))
-    return Item(call.read(answer["answer"]), None)
+    return _many("resolve", calls)

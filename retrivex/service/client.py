@@ -8,9 +8,8 @@ import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import aclosing, closing, contextmanager
-from types import TracebackType
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from contextlib import contextmanager
+from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from retrivex.composition.composition import Composition
 from retrivex.errors import ConfigError, describe_cause, install_hint, quoted
@@ -30,7 +29,7 @@ from retrivex.service.answers import (
     WrittenPrompt,
     error_of,
 )
-from retrivex.service.calls import Call
+from retrivex.service.calls import Asked, Call
 from retrivex.text.addresses import Confidential, find_fault
 from retrivex.timeouts import retry_after
 from retrivex.version import __version__
@@ -62,7 +61,6 @@ T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8080"
 """Where `retrivex serve` listens, where nothing else is set."""
 
-_MOST_S = 86_400
 _MISREAD = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _SHOWN = 200
 """Characters of an answer in an error, where it is no problem document."""
@@ -82,55 +80,21 @@ class _Operation(Generic[P, T]):
     @overload
     def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
-        return self if client is None else _bind(self._make, client._send)
+        if client is None:
+            return self
 
+        @functools.wraps(self._make)
+        def method(*arguments: P.args, **named: P.kwargs) -> Any:
+            return client._send(self._make(*arguments, **named))
 
-class _Stream(Generic[P, T]):
-    """A method of both clients that yields what comes."""
-
-    def __init__(self, make: Callable[P, Call[T]]) -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[P, Iterator[T]]: ...
-    @overload
-    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, AsyncIterator[T]]: ...
-    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
-        return self if client is None else _bind(self._make, client._listen)
-
-
-def _bind(make: Callable[P, Call[Any]], send: Callable[[Call[Any]], Any]) -> Callable[P, Any]:
-    @functools.wraps(make)
-    def method(*arguments: P.args, **named: P.kwargs) -> Any:
-        return send(make(*arguments, **named))
-
-    return method
+        return method
 
 
 class _Operations:
-    """What both clients can do, and all that they share but for the sending itself.
-
-    Parameters
-    ----------
-    url : of the service, e.g. `http://127.0.0.1:8080`; it may have a path, where a proxy puts the service below one
-    key : of `retrivex keys create`, where the service wants one
-    timeout_s : seconds to wait for a connection, and for each part of an answer
-    retries : how often a request is sent again that the service was too busy for (429, and 503 where nothing is
-        written), and only where it says when to come again; 0 for never
-    longest_wait_s : a request that is to come again later than that fails at once
-
-    Raises
-    ------
-    ConfigError
-        If an argument breaks its rule.
-    """
+    """What both clients can do, and all that they share but for the sending itself."""
 
     query = _Operation(calls.query)
     query_batch = _Operation(calls.query_batch)
-    stream = _Stream(calls.stream)
     compose = _Operation(calls.compose)
     compose_batch = _Operation(calls.compose_batch)
     prompt = _Operation(calls.prompt)
@@ -147,9 +111,19 @@ class _Operations:
     delete_document = _Operation(calls.delete_document)
     check_ready = _Operation(calls.check_ready)
 
+    _kind: type[httpx2.Client] | type[httpx2.AsyncClient]
     _http: httpx2.Client | httpx2.AsyncClient
 
-    def __init__(self, url: str, key: str | None, timeout_s: float, retries: int, longest_wait_s: float) -> None:
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = 60.0,
+        retries: int = 2,
+        longest_wait_s: float = 10.0,
+        transport: Any = None,
+    ) -> None:
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise ConfigError(
                 f"url is {quoted(url)}: give the whole address of the service, e.g. http://127.0.0.1:8080"
@@ -158,19 +132,12 @@ class _Operations:
             raise ConfigError(f"url {fault}")
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
             raise ConfigError("key is no printable ASCII text: see that it alone was copied, without line ends")
-        for name, value, least in (("timeout_s", timeout_s, 0.001), ("longest_wait_s", longest_wait_s, 0)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MOST_S:
-                raise ConfigError(f"{name} is {quoted(value)}: it must be from {least:g} to {_MOST_S:,} seconds")
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-            raise ConfigError(f"retries is {quoted(retries)}: it must be a whole number, 0 for none")
         self._place = Confidential(url, key)
         self._retries = retries
         self._longest_wait_s = longest_wait_s
-        self._settings: dict[str, Any] = {
-            "base_url": url,
-            "timeout": timeout_s,
-            "headers": {"User-Agent": f"retrivex/{__version__}", **({"Authorization": f"Bearer {key}"} if key else {})},
-        }
+        headers = {"User-Agent": f"retrivex/{__version__}", **({"Authorization": f"Bearer {key}"} if key else {})}
+        with self._explain():
+            self._http = self._kind(base_url=url, timeout=timeout_s, headers=headers, transport=transport)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._place.address!r})"
@@ -191,51 +158,25 @@ class _Operations:
         may_be_repeated = response.status_code in call.repeated_after and attempt < self._retries
         if may_be_repeated and pause is not None and pause <= self._longest_wait_s:
             return pause
-        raise self._refusal(response, pause)
-
-    def _refusal(self, response: httpx2.Response, pause: float | None) -> ServiceError:
         try:
-            problem = {name: self._hide(value) for name, value in json.loads(response.content).items()}
-            return error_of(problem, self._place.address, retry_after_s=pause)
+            problem = json.loads(response.content)
+            known = {
+                name: self._place.hide(value) if isinstance(value, str) else value for name, value in problem.items()
+            }
+            error = error_of(known, self._place.address, retry_after_s=pause)
         except _MISREAD:
-            shown = self._place.hide(response.text, _SHOWN)
-        return ServiceError(
-            f"{self._place.address} answered with status {response.status_code} and no problem document: {shown!r}; "
-            "see that url is that of the service itself, and what stands in front of it",
-            status=response.status_code,
-            retry_after_s=pause,
-        )
-
-    def _hide(self, value: Any) -> Any:
-        return self._place.hide(value) if isinstance(value, str) else value
-
-    def _read(self, content: bytes, call: Call[T]) -> T:
-        try:
-            return call.read(json.loads(content))
-        except _MISREAD as error:
-            raise self._misread(content, error) from error
-
-    def _misread(self, content: bytes, error: Exception) -> ServiceError:
-        shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
-        return ServiceError(
-            f"{self._place.address} gave no answer that version {__version__} of this client reads "
-            f"({describe_cause(error, hide=self._place.hide)}): {shown!r}; see that url is that of the service, and of "
-            "the same version",
-            status=200,
-        )
-
-    @contextmanager
-    def _check_url(self) -> Iterator[None]:
-        try:
-            yield
-        except httpx2.InvalidURL as error:
-            raise ConfigError(
-                f"url is {self._place.address!r}: it is no address ({self._place.hide(str(error))})"
-            ) from error
+            error = ServiceError(
+                f"{self._place.address} answered with status {response.status_code} and no problem document: "
+                f"{self._place.hide(response.text, _SHOWN)!r}; see that url is that of the service itself, and what "
+                "stands in front of it",
+                status=response.status_code,
+                retry_after_s=pause,
+            )
+        raise error
 
     @contextmanager
     def _explain(self) -> Iterator[None]:
-        """Turn errors of the connection into one that says what to look at."""
+        """Turn what goes wrong on the way into one error that says what to look at."""
         try:
             yield
         except httpx2.RequestError as error:
@@ -246,47 +187,21 @@ class _Operations:
             ) from error
         except httpx2.InvalidURL as error:
             raise ServiceError(
-                f"{self._place.address} was not asked ({self._place.hide(str(error))}): give a shorter name, without "
-                "characters that no address has"
+                f"{self._place.address} was not asked ({self._place.hide(str(error))}): see that url is an address, "
+                "and give a shorter name, without characters that no address has"
             ) from error
 
-
-class _Events(Generic[T]):
-    """Server-sent events out of the parts in which they come.
-
-    Lines end in a line feed alone: texts hold other characters that Python takes for the end of a line.
-    """
-
-    def __init__(self, client: _Operations, call: Call[T]) -> None:
-        self._client = client
-        self._call = call
-        self._rest = b""
-        self._last: T | None = None
-
-    def take(self, part: bytes) -> Iterator[T]:
-        """Yield what the events hold that are whole with this part."""
-        *events, self._rest = (self._rest + part).split(b"\n\n")
-        for event in events:
-            self._last = self._read(event)
-            yield self._last
-
-    def end(self) -> None:
-        """Make sure that nothing is missing.
-
-        Raises
-        ------
-        ServiceError
-            If the composition has not come.
-        """
-        if not isinstance(self._last, Composition):
-            raise self._client._misread(self._rest, EOFError("it broke off before the composition"))
-
-    def _read(self, event: bytes) -> T:
+    def _read(self, content: bytes, call: Call[T]) -> T:
         try:
-            fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
-            return self._call.read((fields[b"event"].decode(), json.loads(fields[b"data"])))
+            return call.read(content if call.streams else json.loads(content))
         except _MISREAD as error:
-            raise self._client._misread(event, error) from error
+            shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
+            raise ServiceError(
+                f"{self._place.address} gave no answer that version {__version__} of this client reads "
+                f"({describe_cause(error, hide=self._place.hide)}): {shown!r}; see that url is that of the service, "
+                "and of the same version",
+                status=200,
+            ) from error
 
 
 class Client(_Operations):
@@ -294,7 +209,11 @@ class Client(_Operations):
 
     Parameters
     ----------
-    url, key, timeout_s, retries, longest_wait_s : see `retrivex.service.client`
+    url : of the service, e.g. `http://127.0.0.1:8080`; it may have a path, where a proxy puts the service below one
+    key : of `retrivex keys create`, where the service wants one
+    timeout_s : seconds to wait for a connection, and for each part of an answer
+    retries : how often a request is sent again that the service was too busy for, where it says when to come again
+    longest_wait_s : a request that is to come again later than that fails at once
     transport : of httpx2, for certificates or proxies of your own
 
     Raises
@@ -309,26 +228,13 @@ class Client(_Operations):
     ...     places = [client.resolve(citation) for citation in made.citations]
     """
 
-    def __init__(
-        self,
-        url: str = DEFAULT_URL,
-        *,
-        key: str | None = None,
-        timeout_s: float = 60.0,
-        retries: int = 2,
-        longest_wait_s: float = 10.0,
-        transport: httpx2.BaseTransport | None = None,
-    ) -> None:
-        super().__init__(url, key, timeout_s, retries, longest_wait_s)
-        with self._check_url():
-            self._http: httpx2.Client = httpx2.Client(transport=transport, **self._settings)
+    _kind = httpx2.Client
+    _http: httpx2.Client
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -347,29 +253,29 @@ class Client(_Operations):
                 return
             after = page.next
 
-    def _open(self, call: Call[Any]) -> httpx2.Response:
+    def stream(self, question: str, **asked: Unpack[Asked]) -> Iterator[StreamedSpan | Composition]:
+        """Yield the passages of the context for a question, each when it comes, and at last the composition.
+
+        Parameters
+        ----------
+        question, **asked : as for `query`
+
+        Raises
+        ------
+        ServiceError
+            As for `query`, and if the answer breaks off.
+        """
+        yield from self._send(calls.stream(question, **asked))
+
+    def _send(self, call: Call[T]) -> T:
         for attempt in itertools.count():
             with self._explain():
-                response = self._http.send(self._request(call), stream=True)
-                if response.status_code != 200:
-                    response.read()
+                response = self._http.send(self._request(call))
             pause = self._judge(response, call, attempt)
             if pause is None:
                 break
             time.sleep(pause)
-        return response
-
-    def _send(self, call: Call[T]) -> T:
-        with self._explain():
-            content = self._open(call).read()
-        return self._read(content, call)
-
-    def _listen(self, call: Call[T]) -> Iterator[T]:
-        events = _Events(self, call)
-        with self._explain(), closing(self._open(call)) as response:
-            for part in response.iter_bytes():
-                yield from events.take(part)
-        events.end()
+        return self._read(response.content, call)
 
 
 class AsyncClient(_Operations):
@@ -377,8 +283,7 @@ class AsyncClient(_Operations):
 
     Parameters
     ----------
-    url, key, timeout_s, retries, longest_wait_s : see `Client`
-    transport : of httpx2, for certificates or proxies of your own, or an application in the same process
+    url, key, timeout_s, retries, longest_wait_s, transport : see `Client`
 
     Raises
     ------
@@ -394,26 +299,13 @@ class AsyncClient(_Operations):
     ...             print(event.text)
     """
 
-    def __init__(
-        self,
-        url: str = DEFAULT_URL,
-        *,
-        key: str | None = None,
-        timeout_s: float = 60.0,
-        retries: int = 2,
-        longest_wait_s: float = 10.0,
-        transport: httpx2.AsyncBaseTransport | None = None,
-    ) -> None:
-        super().__init__(url, key, timeout_s, retries, longest_wait_s)
-        with self._check_url():
-            self._http: httpx2.AsyncClient = httpx2.AsyncClient(transport=transport, **self._settings)
+    _kind = httpx2.AsyncClient
+    _http: httpx2.AsyncClient
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -433,28 +325,17 @@ class AsyncClient(_Operations):
                 return
             after = page.next
 
-    async def _open(self, call: Call[Any]) -> httpx2.Response:
+    async def stream(self, question: str, **asked: Unpack[Asked]) -> AsyncIterator[StreamedSpan | Composition]:
+        """Yield passages and the composition, as `Client.stream` does."""
+        for event in await self._send(calls.stream(question, **asked)):
+            yield event
+
+    async def _send(self, call: Call[T]) -> T:
         for attempt in itertools.count():
             with self._explain():
-                response = await self._http.send(self._request(call), stream=True)
-                if response.status_code != 200:
-                    await response.aread()
+                response = await self._http.send(self._request(call))
             pause = self._judge(response, call, attempt)
             if pause is None:
                 break
             await asyncio.sleep(pause)
-        return response
-
-    async def _send(self, call: Call[T]) -> T:
-        with self._explain():
-            content = await (await self._open(call)).aread()
-        return self._read(content, call)
-
-    async def _listen(self, call: Call[T]) -> AsyncIterator[T]:
-        events = _Events(self, call)
-        with self._explain():
-            async with aclosing(await self._open(call)) as response:
-                async for part in response.aiter_bytes():
-                    for event in events.take(part):
-                        yield event
-        events.end()
+        return self._read(response.content, call)

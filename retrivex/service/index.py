@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -22,16 +21,23 @@ from retrivex.retrieval.indexing import CutDocument, Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.cutting import Cut, make_chunker
-from retrivex.service.errors import AccessError, ConflictError, NotFoundError
-from retrivex.service.logs import LOGGER
+from retrivex.service.errors import ConflictError, NotFoundError
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
 from retrivex.stores.sqlite.inspection import DocumentInfo
-from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.tokens.tokenizer import Tokenizer
 
 NO_PLACE = "the citation has neither offsets nor a chunk_id: give char_start and char_end"
+WITHOUT_OFFSETS = {"char_start": None, "char_end": None, "before": "", "after": ""}
+"""What is said of the place of a chunk that is cited by its number."""
+
+
+def cut_out(text: str, begin: int, start: int, end: int, around: int) -> dict[str, Any]:
+    """Return a cited stretch of a text that begins at offset `begin` of its document, with what stands around it."""
+    low, high = start - begin, end - begin
+    near = {"before": text[max(0, low - around) : low], "after": text[high : high + around]}
+    return {"char_start": start, "char_end": end, "text": text[low:high], **near}
 
 
 class Index:
@@ -44,8 +50,6 @@ class Index:
     tokenizer : counts the tokens of new documents
     embed : encoder of questions; None takes the one the file was indexed with
     read_only : whether documents may be added and deleted
-    approximate_from : number of vectors from which on there is an approximate index of them, which is brought up to
-        date after uploads, by a thread of its own
 
     Raises
     ------
@@ -63,16 +67,12 @@ class Index:
         *,
         embed: str | None = None,
         read_only: bool = False,
-        approximate_from: int = LISTED_FROM,
     ) -> None:
         self.name = name
         self.read_only = read_only
-        self._upkeep = ThreadPoolExecutor(1, thread_name_prefix="retrivex-upkeep")
-        self._listing: Future[None] | None = None
         self._store = SQLiteStore(path, read_only=read_only)
         self._embed = embed
         self._tokenizer = tokenizer
-        self._approximate_from = approximate_from
         self._opening = Lock()
         try:
             self._open_encoder(self._store.vector_model)
@@ -84,9 +84,7 @@ class Index:
         """Open the encoder of questions, which is that of new documents where the file has vectors of a model."""
         encoder, said = encoder_for_query(self._embed, self._store, "auto")
         stored = None if model is None else encoder
-        self._indexer = Indexer(
-            self._store, make_chunker(self._tokenizer), self._tokenizer, stored, self._approximate_from
-        )
+        self._indexer = Indexer(self._store, make_chunker(self._tokenizer), self._tokenizer, stored)
         self.encoder, self._said, self._model = encoder, said, model
 
     def _follow_vectors(self) -> None:
@@ -100,7 +98,6 @@ class Index:
 
     def close(self) -> None:
         """Close the file."""
-        self._upkeep.shutdown(cancel_futures=True)
         self._store.close()
 
     def check(self) -> None:
@@ -148,14 +145,11 @@ class Index:
 
         Raises
         ------
-        AccessError
-            If the index is read-only.
         ConflictError
             If a document of another scope has its name.
         StoreError
             If the file has vectors of a model that cannot be had here.
         """
-        self.check_writable()
         document = cut.document
         chunks = CutDocument(make_chunks(document, cut.pieces), cut.counts)
         with self._own_name():
@@ -168,28 +162,16 @@ class Index:
                     f"{self._store.path} has vectors of {self._model!r}, which this service cannot make: the document "
                     "would not be found by them; start the service with their model in `embed`"
                 )
-            made = self._indexer.add(document, chunks)
-        if self._indexer.encoder is not None and (self._listing is None or self._listing.done()):
-            self._listing = self._upkeep.submit(self._list_vectors)  # seconds of work for a million vectors
-        return made
-
-    def _list_vectors(self) -> None:
-        try:
-            self._store.index_vectors(self._indexer.approximate_from)
-        except Exception as error:  # noqa: BLE001 - nobody waits for this; questions are answered without it
-            LOGGER.warning("vectors not listed", exc_info=error)  # the next upload tries again
+            return self._indexer.add(document, chunks)
 
     def delete(self, doc_id: str, scope: Scope) -> None:
         """Delete a document that `scope` may see.
 
         Raises
         ------
-        AccessError
-            If the index is read-only.
         NotFoundError
             If there is none.
         """
-        self.check_writable()
         self.read(doc_id, scope)
         with self._own_name():
             self._store.delete(doc_id)
@@ -219,46 +201,26 @@ class Index:
             If the citation names no place, or one outside its document.
         """
         document = self.read(body.doc_id, scope)
-        made = {"doc_id": document.doc_id, "title": document.title, "characters": len(document.text)}
+        known = {"doc_id": document.doc_id, "title": document.title, "characters": len(document.text)}
         start, end = body.char_start, body.char_end
         if start is None or end is None:
-            if body.chunk_id is None:
-                raise RequestError(NO_PLACE)
-            text = self.read_chunk(body.doc_id, body.chunk_id, scope)
-            if text is None:
-                raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
-            return {**made, "char_start": None, "char_end": None, "page": None, "text": text, "before": "", "after": ""}
+            text = self._read_chunk(body, scope)
+            return {**known, **WITHOUT_OFFSETS, "page": None, "text": text}
         if not start <= end <= len(document.text):
             raise RequestError(
                 f"characters {start:,}-{end:,} are outside {body.doc_id!r}, which has {len(document.text):,}: it has "
                 "changed since it was cited, or the offsets are of another document"
             )
-        return {
-            **made,
-            "char_start": start,
-            "char_end": end,
-            "page": document.page_at(start),
-            "text": document.text[start:end],
-            "before": document.text[max(0, start - body.around) : start],
-            "after": document.text[end : end + body.around],
-        }
+        return {**known, "page": document.page_at(start), **cut_out(document.text, 0, start, end, body.around)}
 
-    def read_chunk(self, doc_id: str, chunk_id: int, scope: Scope) -> str | None:
-        """Return the text of a chunk; None where there is none that `scope` may see."""
+    def _read_chunk(self, body: ResolveBody, scope: Scope) -> str:
+        if body.chunk_id is None:
+            raise RequestError(NO_PLACE)
         with self._own_name():
-            found = self._store.fetch([Window(doc_id, chunk_id, chunk_id + 1)], scope)
-        return found[0].text if found else None
-
-    def check_writable(self) -> None:
-        """Refuse to change an index that is read-only.
-
-        Raises
-        ------
-        AccessError
-            If it is.
-        """
-        if self.read_only:
-            raise AccessError(f"{self.name!r} is read-only: documents are added where it is made, by retrivex index")
+            found = self._store.fetch([Window(body.doc_id, body.chunk_id, body.chunk_id + 1)], scope)
+        if not found:
+            raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
+        return found[0].text
 
     @contextmanager
     def _own_name(self) -> Iterator[None]:

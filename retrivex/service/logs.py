@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 import time
 import traceback
 from types import TracebackType
@@ -39,12 +38,17 @@ def describe_place(trace: TracebackType | None) -> list[str]:
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)[-_FRAMES:]]
 
 
-def set_up_logs(level: str = "INFO") -> None:
-    """Write the logs of the service and of its server to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    for name in ("retrivex.service", "uvicorn", "uvicorn.error", *_QUOTING):
-        logger = logging.getLogger(name)
-        logger.handlers = [handler] if name != "uvicorn.error" else []
-        logger.setLevel(level if name == "retrivex.service" else logging.WARNING)
-        logger.propagate = name == "uvicorn.error"
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": JsonFormatter}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "loggers": {
+        "retrivex.service": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        **{
+            name: {"handlers": ["stderr"], "level": "WARNING", "propagate": False}
+            for name in ("uvicorn", *sorted(_QUOTING))
+        },
+    },
+}
+"""For `logging.config`: the logs of the service and of its server go to standard error."""

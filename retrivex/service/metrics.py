@@ -8,7 +8,7 @@ from typing import Any
 from retrivex.errors import install_hint
 
 try:
-    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+    from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
@@ -16,19 +16,10 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
-def forget_process(pid: int | None) -> None:
-    """Take what a worker that died had under way out of the counts that all share."""
-    if pid is not None:
-        forget: Any = multiprocess.mark_process_dead  # which has no types
-        forget(pid)
-
-
 class Metrics:
     """The counters of a worker; where several share a folder, each reports the sums of all."""
 
     def __init__(self) -> None:
-        # of several workers, each with a registry of its own, the files in PROMETHEUS_MULTIPROC_DIR are added up
-        self._shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
         self._registry = CollectorRegistry()
         route = ("method", "route")
         self._requests = Counter(
@@ -37,24 +28,16 @@ class Metrics:
         self._seconds = Histogram(
             "retrivex_request_seconds", "Time of a request.", route, registry=self._registry, buckets=_SECONDS
         )
-        self._running = Gauge(
-            "retrivex_requests_running", "Requests under way.", registry=self._registry, multiprocess_mode="livesum"
-        )
 
-    def begin(self) -> None:
-        """Count a request that begins."""
-        self._running.inc()
-
-    def end(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
-        self._running.dec()
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
     def write(self) -> bytes:
         """Return all counts as Prometheus reads them."""
         registry = self._registry
-        if self._shared:
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:  # the files of all workers are added up
             registry = CollectorRegistry()
             collect: Any = multiprocess.MultiProcessCollector  # which has no types
             collect(registry)

@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): what was wrong with which value, the rule, the way out."""
+"""Problem documents (RFC 9457): what an error is to who asked."""
 
 from __future__ import annotations
 
@@ -10,24 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrivex.errors import EncoderError, EndpointError, RerankError, RetrivexError, StoreError, StoreTimeoutError
-from retrivex.service.errors import (
-    AccessError,
-    BusyError,
-    CollectionError,
-    ConflictError,
-    DrainingError,
-    KeysError,
-    LimitError,
-    MediaTypeError,
-    NotFoundError,
-    OriginError,
-    RateError,
-    ScopeNeededError,
-    SlowBodyError,
-    SyntaxProblemError,
-    TooLargeError,
-    UnauthorizedError,
-)
+from retrivex.service.errors import BusyError, RefusedError
 
 MEDIA_TYPE = "application/problem+json"
 MOST_DETAIL = 2000
@@ -38,31 +21,6 @@ RETRY_S = 1.0
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 """Errors of the system that say that something is full: the disk, the table of open files, the memory."""
-
-_KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (SyntaxProblemError, 400, "syntax", "The body cannot be read"),
-    (UnauthorizedError, 401, "unauthorized", "A key is needed"),
-    (ScopeNeededError, 403, "scope", "The document needs a scope"),
-    (AccessError, 403, "access", "The key does not allow this"),
-    (OriginError, 403, "origin", "The request comes from elsewhere"),
-    (NotFoundError, 404, "not-found", "There is no such thing"),
-    (SlowBodyError, 408, "slow", "The body comes too slowly"),
-    (ConflictError, 409, "conflict", "The name is taken"),
-    (TooLargeError, 413, "too-large", "The body is too large"),
-    (MediaTypeError, 415, "media-type", "The body is of another type"),
-    (LimitError, 422, "limit", "The request asks for too much"),
-    (RateError, 429, "rate", "Too many requests"),
-    (DrainingError, 503, "ending", "The service is ending"),
-    (BusyError, 503, "busy", "The service is busy"),
-    (KeysError, 503, "keys", "Keys cannot be checked"),
-    (CollectionError, 503, "store", "The index does not answer"),
-    (StoreTimeoutError, 503, "store", "The index does not answer"),
-    (EncoderError, 503, "model", "A model does not answer"),
-    (EndpointError, 503, "model", "A model does not answer"),
-    (RerankError, 503, "model", "A model does not answer"),
-    (RetrivexError, 422, "request", "The request breaks a rule"),
-    (UnicodeEncodeError, 422, "request", "The request breaks a rule"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +54,34 @@ def problem_of(error: Exception) -> Problem:
 
     Examples
     --------
+    >>> from retrivex.service.errors import LimitError
     >>> problem_of(LimitError("k is 5000: ...")).status, problem_of(KeyError("secret")).detail
     (422, 'something failed that should not have: the log of the service has it under the id of this request')
     """
-    if isinstance(error, StoreError) and (isinstance(error.__cause__, sqlite3.Error) or "is closed" in str(error)):
+    if isinstance(error, RefusedError):
+        return Problem(error.status, error.kind, error.title, str(error), _headers(error))
+    gone = isinstance(error.__cause__, sqlite3.Error) or "is closed" in str(error)
+    if isinstance(error, StoreTimeoutError) or (isinstance(error, StoreError) and gone):
         # the file, not the request: its own words name the index, not where it lies
         return Problem(503, "store", "The index does not answer", str(error), _retry(RETRY_S))
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         # not its whole words, which name a file of the machine
         detail = f"the machine of the service says {os.strerror(error.errno)!r}: make room there, and send it again"
         return Problem(503, "full", "The machine of the service is full", detail, _retry(RETRY_S))
-    for kind, status, name, title in _KINDS:
-        if isinstance(error, kind):
-            return Problem(status, name, title, str(error), _headers(error, status))
+    if isinstance(error, EncoderError | EndpointError | RerankError):
+        return Problem(503, "model", "A model does not answer", str(error), _retry(RETRY_S))
+    if isinstance(error, RetrivexError | UnicodeEncodeError):
+        return Problem(RefusedError.status, RefusedError.kind, RefusedError.title, str(error))
     detail = "something failed that should not have: the log of the service has it under the id of this request"
     return Problem(500, "internal", "The service failed", detail)
 
 
-def _headers(error: Exception, status: int) -> dict[str, str]:
-    if status == 401:
+def _headers(error: RefusedError) -> dict[str, str]:
+    if error.status == 401:
         return {"WWW-Authenticate": "Bearer"}
-    if status == 408:
+    if error.status == 408:
         return {"Connection": "close"}  # what is left of the body would be taken for the next request
-    if status in (429, 503):
+    if error.status in (429, 503):
         return _retry(error.retry_after_s if isinstance(error, BusyError) else RETRY_S)
     return {}
 

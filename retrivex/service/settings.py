@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrivex.adapters import STORES
 from retrivex.config import RetrievalConfig
-from retrivex.errors import ConfigError, install_hint, quoted
+from retrivex.errors import ConfigError, install_hint
 from retrivex.loading import LoadLimits
-from retrivex.model.options import closest_name, suggest
 from retrivex.service.bounds import Bounds
 
 try:
-    from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+    from pydantic_settings import BaseSettings, SettingsConfigDict, TomlConfigSettingsSource
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
@@ -25,11 +23,7 @@ PREFIX = "RETRIVEX_"
 FILE = f"{PREFIX}SETTINGS"
 """Variable that names the TOML file."""
 
-_OTHERS = frozenset(("SETTINGS", "KEY", "API_KEY", "RERANK_KEY", "CACHE", "DATA", "MODEL_URL"))
-"""Variables with the same beginning that other parts of the package read, or its client and benchmarks."""
-
-_EXAMPLES: dict[Any, str] = {list: '["one", "another"]', dict: '{"name": "value"}'}
-"""How the value of a variable is written that is a list or a table."""
+Store = Literal["qdrant", "pgvector", "chroma", "lancedb", "milvus", "weaviate", "elasticsearch", "opensearch"]
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -39,44 +33,30 @@ _BOUNDS = Bounds()
 class CollectionSettings(BaseModel):
     """Where a collection of a vector store is; the key of its server stands in `RETRIVEX_API_KEY`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    store: str = Field(description="which vector store: qdrant, pgvector, chroma, ...")
+    store: Store = Field(description="which vector store: qdrant, pgvector, chroma, ...")
     address: str = Field(min_length=1, repr=False, description="URL, folder or connection string")
     collection: str = Field(min_length=1, description="name of the collection, table or index")
     layout: str = Field("retrivex", description="who filled it: retrivex, langchain, llamaindex, haystack, ...")
     embed: str = Field(min_length=1, description="encoder that its vectors come from")
 
-    @field_validator("store")
-    @classmethod
-    def _is_known(cls, store: str) -> str:
-        names = [row.name for row in STORES]
-        if store not in names:
-            raise ValueError(f"store must be one of {', '.join(names)}")
-        return store
-
 
 class Settings(BaseSettings):
     """Everything that can be set; no secret but a password in the address of a collection, which is never shown."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, hide_input_in_errors=True)
 
     host: str = Field("127.0.0.1", description="address to listen on; another than loopback needs keys")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     workers: int = Field(1, ge=1, le=64, description="processes that answer")
     db: Path = Field(Path("retrivex.db"), description="database of the index `default`")
     indexes: dict[str, Path] = Field({}, description="databases of other indexes, by name")
-    collections: dict[str, CollectionSettings] = Field(
-        {}, description="collections of vector stores, as indexes by name"
-    )
+    collections: dict[str, CollectionSettings] = Field({}, description="collections of vector stores, by name")
     embed: str | None = Field(None, description="encoder of questions; left out, the one of the database")
-    rerank_encoders: list[str] = Field(
-        [], description="names of encoders that may rank texts, though only the operator says that they do it well"
-    )
     read_only: bool = Field(False, description="whether documents can be neither added nor deleted")
     config: Path | None = Field(None, description="file with options of RetrievalConfig that requests start from")
     keys: Path = Field(Path("retrivex-keys.db"), description="file of keys, made by `retrivex keys create`")
-    quotas: Path | None = Field(None, description="file that workers count in; left out, a temporary one")
     cors: list[str] = Field([], description="origins whose pages may ask, such as https://app.example")
     hosts: list[str] = Field([], description="host names that requests may ask for; empty: any, with keys")
 
@@ -92,23 +72,17 @@ class Settings(BaseSettings):
     max_documents: int = Field(_BOUNDS.documents, ge=1, description="of one uploaded file of JSON Lines")
     upload_s: float = Field(_BOUNDS.load.timeout_s, gt=0, description="seconds for reading and cutting an upload")
     upload_memory_bytes: int = Field(_BOUNDS.load.memory_bytes, ge=1024**2, description="memory for reading one")
-    timeout_s: float = Field(30.0, gt=0, description="seconds for a request")
-    max_connections: int = Field(1000, ge=1, description="open connections of a worker; more are closed at once")
+    timeout_s: float = Field(30.0, gt=0, description="seconds for a body to come, and for a request to be answered")
+    max_connections: int = Field(1000, ge=1, description="open connections of a worker; more get 503")
     threads: int = Field(2, ge=1, le=64, description="requests that a worker answers at once, beside uploads")
-    queue: int = Field(32, ge=0, description="requests that wait in a worker; more get 503")
-    key_rate: float = Field(50.0, gt=0, description="requests a second of a key")
-    key_concurrency: int = Field(16, ge=1, description="requests of a key under way")
-    drain_s: float = Field(1.0, ge=0, description="seconds of 503 for new requests before the service ends")
+    queue: int = Field(16, ge=0, description="requests that wait in a worker; more get 503")
+    key_rate: float = Field(50.0, gt=0, description="requests a second of a key, in each worker")
+    key_concurrency: int = Field(8, ge=1, description="requests of a key under way, in each worker")
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, **others: Any
+    ) -> tuple[Any, ...]:
         """Return where settings come from, the first before the others."""
         file = os.environ.get(FILE)
         sources = (init_settings, env_settings)
@@ -117,17 +91,11 @@ class Settings(BaseSettings):
     @property
     def bounds(self) -> Bounds:
         """The most that one request may ask for."""
+        alike = ("hits", "chunks", "window", "characters", "tokens", "batch", "documents")
+        load = LoadLimits(self.upload_s, self.upload_memory_bytes)
         return Bounds(
-            hits=self.max_hits,
-            chunks=self.max_chunks,
-            window=self.max_window,
-            characters=self.max_characters,
-            tokens=self.max_tokens,
-            batch=self.max_batch,
-            answer=self.max_answer_bytes,
-            documents=self.max_documents,
-            load=LoadLimits(self.upload_s, self.upload_memory_bytes),
-        )
+            answer=self.max_answer_bytes, load=load, **{name: getattr(self, f"max_{name}") for name in alike}
+        )  # fmt: skip
 
     @property
     def retrieval(self) -> RetrievalConfig:
@@ -137,7 +105,10 @@ class Settings(BaseSettings):
     def to_environment(self) -> dict[str, str]:
         """Return the variables that make the same settings in another process."""
         given = self.model_dump(mode="json", exclude_none=True)
-        return {f"{PREFIX}{name.upper()}": _as_variable(value) for name, value in given.items()}
+        return {
+            f"{PREFIX}{name.upper()}": value if isinstance(value, str) else json.dumps(value)
+            for name, value in given.items()
+        }
 
 
 def read_settings(**given: Any) -> Settings:
@@ -146,58 +117,16 @@ def read_settings(**given: Any) -> Settings:
     Raises
     ------
     ConfigError
-        If a value breaks its rule, a name is misspelt, or the file cannot be read.
+        If a value breaks its rule, a name in the file is unknown, or the file cannot be read.
     """
-    for name in find_unread():
-        if near := closest_name(name, Settings.model_fields):
-            raise ConfigError(
-                f"the variable {PREFIX}{name} is no setting: did you mean {PREFIX}{near.upper()}? correct its name, or "
-                "take it out of the environment of the service"
-            )
     file = os.environ.get(FILE)
     if file and not Path(file).is_file():
         raise ConfigError(f"{FILE} is {file!r}: there is no such file; name a TOML file, or leave it out")
-    _check_json()
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        found = error.errors()  # a misspelt name first: what it stands for is missing then, too
-        first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
-        name = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            known = CollectionSettings.model_fields if name.startswith("collections.") else Settings.model_fields
-            where = "docs/service.md"
-            raise ConfigError(f"{name} is no setting: {suggest(str(first['loc'][-1]), known, where)}") from None
-        # an address may hold a password, which no message repeats
-        value = "wrong" if name.startswith("collections.") else quoted(first["input"])
-        raise ConfigError(f"setting {name} is {value}: {first['msg']}") from None
+        # without the values, of which one may be an address with a password
+        wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
+        raise ConfigError(f"settings are wrong: {'; '.join(wrong)}; docs/service.md lists them") from None
     except ValueError as error:
-        raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from error
-
-
-def find_unread() -> list[str]:
-    """Return variables of the environment that begin like settings and are none, without that beginning."""
-    known = _OTHERS | {name.upper() for name in Settings.model_fields}
-    ours = {name.upper().removeprefix(PREFIX) for name in os.environ if name.upper().startswith(PREFIX)}
-    return sorted(ours - known)
-
-
-def _check_json() -> None:
-    """Refuse a variable of a list or a table that is no JSON: what pydantic says of it has neither value nor rule."""
-    kinds = {name.upper(): get_origin(field.annotation) for name, field in Settings.model_fields.items()}
-    for variable, value in os.environ.items():
-        name = variable.upper().removeprefix(PREFIX) if variable.upper().startswith(PREFIX) else ""
-        example = _EXAMPLES.get(kinds.get(name))
-        if example is None:
-            continue
-        try:
-            json.loads(value)
-        except (ValueError, RecursionError):
-            shown = "wrong" if name == "COLLECTIONS" else quoted(value)  # an address may hold a password
-            raise ConfigError(
-                f"{variable} is {shown}: it must be JSON, such as {variable}='{example}'; write it so, or leave it out"
-            ) from None
-
-
-def _as_variable(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+        raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from None

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-import os
-import sqlite3
 import stat
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +9,6 @@ from retrivex.errors import RetrivexError
 from retrivex.service.access import Access
 from retrivex.service.errors import AccessError, KeysError, NotFoundError, UnauthorizedError
 from retrivex.service.keys import Keys
-from retrivex.stores.sqlite.connection import connect
 
 
 @pytest.fixture
@@ -49,7 +44,6 @@ def test_a_revoked_key_is_worthless_in_every_process(keys: Keys) -> None:
     for unknown in (info.id, "nobody"):
         with pytest.raises(NotFoundError):
             keys.revoke(unknown)
-    other.close()
 
 
 def test_a_key_that_is_revoked_in_a_file_put_back_from_a_copy_is_worthless(keys: Keys) -> None:
@@ -60,7 +54,6 @@ def test_a_key_that_is_revoked_in_a_file_put_back_from_a_copy_is_worthless(keys:
     copy.replace(keys.path)
     other = Keys(keys.path)
     other.revoke(info.id)
-    other.close()
     with pytest.raises(UnauthorizedError):
         keys.authorize(f"Bearer {secret}")
 
@@ -75,78 +68,35 @@ def _good(keys: Keys, secrets: tuple[str, ...]) -> list[bool]:
     return found
 
 
-def _device_and_number(path: Path | str) -> tuple[int, ...] | None:
-    if not os.path.exists(path):
-        return None
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
-
-
-@pytest.mark.parametrize("clock", ["fine", "coarse"])
-def test_a_file_written_over_the_one_that_is_served_counts_at_once(
-    clock: str, keys: Keys, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_written_over_the_one_that_is_served_counts_at_once(keys: Keys) -> None:
     """It has the place, the size and, for SQLite, the number of changes of the one before."""
-    if clock == "coarse":  # both are written within a tick of the clock of files
-        monkeypatch.setattr("retrivex.service.keys._version", _device_and_number)
     made = [keys.create(name) for name in ("one", "two")]
     secrets = (made[0][1], made[1][1])
     base = keys.path.read_bytes()
     contents = []
     for info, _ in made:
         keys.path.write_bytes(base)
-        with closing(Keys(keys.path)) as other:
-            other.revoke(info.id)
+        Keys(keys.path).revoke(info.id)
         contents.append(keys.path.read_bytes())
     for content, expected in zip(contents * 2, [[False, True], [True, False]] * 2, strict=True):
         keys.path.write_bytes(content)
         assert _good(keys, secrets) == expected
 
 
-def test_a_write_ahead_log_that_is_replaced_counts_at_once(keys: Keys) -> None:
-    made = [keys.create(name) for name in ("one", "two")]
-    secrets = (made[0][1], made[1][1])
-    log = Path(f"{keys.path}-wal")
-    with closing(sqlite3.connect(keys.path)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-    base = keys.path.read_bytes()
-    logs = []
-    for before, (info, _) in enumerate(made):
-        keys.path.write_bytes(base)
-        with closing(sqlite3.connect(keys.path, isolation_level=None)) as connection:
-            for _ in range(before):  # the second log is the longer one
-                connection.execute("UPDATE keys SET name = name || '.'")
-            connection.execute("UPDATE keys SET revoked = 1 WHERE id = ?", (info.id,))
-            logs.append(log.read_bytes())
-    keys.path.write_bytes(base)
-    for content, expected in zip(logs * 2, [[False, True], [True, False]] * 2, strict=True):
-        log.write_bytes(content)
-        assert _good(keys, secrets) == expected
-
-
-def test_a_mark_that_cannot_be_made_keeps_nobody_out_and_lets_nobody_in(keys: Keys, tmp_path: Path) -> None:
-    worker = Keys(keys.path, tmp_path / "gone" / "mark")
-    _, secret = keys.create("shop")
-    assert worker.authorize(f"Bearer {secret}").key
-    keys.path.unlink()
-    with pytest.raises(KeysError, match="put it back"):
-        worker.authorize(None)
-    worker.close()
-
-
-def test_nobody_gets_in_where_the_file_of_keys_is_gone(keys: Keys, tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    worker = Keys(keys.path, mark)
+@pytest.mark.parametrize("left", [None, b"", b"no database"])
+def test_nobody_gets_in_where_the_file_of_keys_is_gone(left: bytes | None, keys: Keys) -> None:
+    worker = Keys(keys.path)
     assert worker.authorize(None) == Access()
     _, secret = keys.create("shop")
     assert worker.authorize(f"Bearer {secret}").key
     keys.path.unlink()
-    later = Keys(keys.path, mark)  # as a worker that takes the place of one that died
+    if left is not None:
+        keys.path.write_bytes(left)
+    later = Keys(keys.path, needed=True)  # as a worker that takes the place of one that died
     for one in (worker, later):
         for header in (None, f"Bearer {secret}"):
-            with pytest.raises(KeysError, match="put it back"):
+            with pytest.raises(KeysError, match="file of keys"):
                 one.authorize(header)
-        one.close()
 
 
 def test_a_key_that_differs_in_one_letter_is_another(keys: Keys) -> None:
@@ -190,21 +140,3 @@ def test_a_document_of_a_key_with_several_scopes_needs_one_named() -> None:
     for asked in (None, "c"):
         with pytest.raises(AccessError):
             access.owner(asked)
-
-
-def test_a_file_with_a_write_ahead_log_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = Keys(tmp_path / "keys.db")
-    _, secret = keys.create("shop", ["acme"])
-    with closing(sqlite3.connect(tmp_path / "keys.db")) as other:
-        other.execute("PRAGMA journal_mode = wal")
-    opened: list[object] = []
-
-    def count(*args: Any, **options: Any) -> sqlite3.Connection:
-        opened.append(args)
-        return connect(*args, **options)
-
-    monkeypatch.setattr("retrivex.service.keys.connect", count)
-    for _ in range(5):
-        assert keys.authorize(f"Bearer {secret}").scopes == {"acme"}
-    assert len(opened) <= 2
-    keys.close()

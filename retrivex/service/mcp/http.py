@@ -54,12 +54,14 @@ class Door:
             If it brings no key where one is needed, or its body does not come.
         """
         access = request.state.access = self._service.authorize(request)
-        return _HandedOver(self._manager, await self._service.read(access, request.body))
+        with self._service.quotas.hold(access.key):
+            return _HandedOver(self._manager, await self._service.read(request.body()))
 
     async def _do(self, context: Context, job: Callable[[Access], Any]) -> Any:
         assert context.request is not None  # over HTTP, each message has its request
         access: Access = context.request.state.access
-        return await self._service.run(access, lambda: job(access))
+        with self._service.quotas.admit(access.key):
+            return await self._service.work.do(job, access)
 
 
 class _HandedOver(Response):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging.config
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from retrivex.errors import install_hint
 from retrivex.service.access import Access
 from retrivex.service.engine import Engine
-from retrivex.service.logs import LOGGER, set_up_logs
+from retrivex.service.logs import LOGGER, LOGGING
 from retrivex.service.mcp.protocol import Context, make_server
 
 try:
@@ -28,7 +29,7 @@ def serve_stdio(engine: Engine, access: Access) -> None:
     engine : that answers
     access : what the client may see
     """
-    set_up_logs()
+    logging.config.dictConfig(LOGGING)
     # the thread that reads standard input cannot be interrupted; nothing is written that could be lost
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

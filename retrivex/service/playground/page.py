@@ -9,26 +9,13 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from retrivex.model.serialization import escape_halves
 
-INDEX = "index.html"
-
-CONTENT_TYPES: Mapping[str, str] = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-}
-
-CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
-)
-"""What a service sends with the page: nothing inline, nothing from elsewhere."""
+STATIC = Path(__file__).with_name("static")
+"""The folder of the page's files, with `index.html` among them."""
 
 _STYLE = "page.css"
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
@@ -38,20 +25,8 @@ _LAST_EXPORT = re.compile(r"export\{([^}]*)\};?\s*$")  # as minifiers write it
 
 @cache
 def read_files() -> Mapping[str, bytes]:
-    """Return every file of the page by its name; `index.html` is served at `/`, the others at `/static/<name>`."""
-    folder = files("retrivex.service.playground").joinpath("static")
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-
-
-def content_type(name: str) -> str:
-    """Return the media type of a file of the page.
-
-    Examples
-    --------
-    >>> content_type("page.css")
-    'text/css; charset=utf-8'
-    """
-    return CONTENT_TYPES[f".{name.rpartition('.')[2]}"]
+    """Return every file of the page by its name."""
+    return {file.name: file.read_bytes() for file in STATIC.iterdir()}
 
 
 def write_recording(view: Mapping[str, Any]) -> str:

@@ -122,21 +122,7 @@ def _plain(value: Any) -> Any:
         return None
 
 
-_PYTHON = """{note}from retrivex import RetrievalConfig, SpanComposer
-{imports}from retrivex.retrieval.local import LocalRetriever
-from retrivex.stores import SQLiteStore
-
-question = {question!r}
-{encoder}with SQLiteStore({database!r}, read_only=True) as store:
-    hits = LocalRetriever(store{more}).retrieve(question, k={hits}{narrowed})
-    composer = SpanComposer(RetrievalConfig({options}))
-    composition = composer.compose(hits, store, query=question{vector}{seen})
-print(composition.text)
-"""
 _NO_RERANKER = "# a reranker scored the hits: name it again, or the answer is another one (docs/rerank.md)\n"
-_BY_WORDS = {"imports": "", "encoder": "", "more": "", "vector": ""}
-
-
 _WITH_CLIENT = """import os
 
 from retrivex.service.client import Client
@@ -157,12 +143,11 @@ def write_code(
     database: str = "retrivex.db",
     embed: str | None = None,
     mode: str = "auto",
-    address: str = "http://127.0.0.1:8080",
     scope: Scope = None,
     where: Where | None = None,
     reranked: bool = False,
 ) -> dict[str, str]:
-    """Return what gives the same answer from a database, as text to copy: `python`, `command`, `curl` and `json`.
+    """Return what gives the same answer from a database, as text to copy: `command`, and what asks a service over it.
 
     Parameters
     ----------
@@ -172,40 +157,21 @@ def write_code(
     database : file of the index
     embed : name or folder of the encoder; None searches by words
     mode : of the retriever, where there is an encoder
-    address : of a service over it
     scope, where : that the retriever was given
     reranked : whether a reranker scored the hits; it is not written, as its address may hold a secret, but named
     """
     options = changed_options(config)
-    note = _NO_RERANKER if reranked else ""
     scopes = None if scope is None else sorted(allowed_scopes(scope), key=lambda name: name or "")
-    seen = "" if scopes is None else f", scope={scopes!r}"
-    filters = dict(where or {})
-    body = {
-        "question": question,
-        "k": hits,
-        **({} if mode == "auto" else {"mode": mode}),
-        **({} if scopes is None else {"scope": scopes}),
-        **({"where": filters} if filters else {}),
-        "config": options,
-    }
-    python = _PYTHON.format(
-        question=question,
-        database=database,
-        hits=hits,
-        note=note,
-        narrowed=seen + (f", where={filters!r}" if filters else ""),
-        seen=seen,
-        options=", ".join(f"{name}={value!r}" for name, value in options.items()),
-        **(_BY_WORDS if embed is None else _by_vectors(embed, mode)),
-    )
     words = ["retrivex", "query", question, "--db", database, "--k", str(hits), "--mode", mode]
     words += [] if embed is None else ["--embed", embed]
     words += [word for name in scopes or () for word in ("--scope", name or "")]
-    words += [word for name, value in filters.items() for word in ("--where", f"{name}={json.dumps(value)}")]
-    words += [word for name, value in options.items() for word in ("--set", f"{name}={json.dumps(value)}")]
-    request = _write_request(body, address)
-    return {"python": python, "command": note + shlex.join(words), **request, "curl": note + request["curl"]}
+    for flag, pairs in (("--where", where or {}), ("--set", options)):
+        words += [word for name, value in pairs.items() for word in (flag, f"{name}={json.dumps(value)}")]
+    asked = {"k": hits, "mode": None if mode == "auto" else mode, "scope": scopes, "where": dict(where or {}) or None}
+    calls = _write_request({"question": question, **asked, "config": options}, "http://127.0.0.1:8080")
+    note = _NO_RERANKER if reranked else ""
+    noted = {"command": shlex.join(words), **calls}
+    return {kind: text if kind == "json" else note + text for kind, text in noted.items()}
 
 
 def write_calls(
@@ -236,28 +202,18 @@ def write_calls(
     >>> made["json"].split()
     ['{', '"question":', '"Who', 'rules?",', '"index":', '"law"', '}']
     """
-    options = changed_options(config, base)
-    body = {
-        "question": question,
-        **({} if index is None else {"index": index}),
-        **({} if scope is None else {"scope": scope}),
-        **({"config": options} if options else {}),
-    }
+    asked = {"question": question, "index": index, "scope": scope, "config": changed_options(config, base) or None}
+    return _write_request(asked, address, keyed=keyed)
+
+
+def _write_request(asked: dict[str, Any], address: str, *, keyed: bool = False) -> dict[str, str]:
+    body = {name: value for name, value in asked.items() if value is not None}
+    address = address.rstrip("/")
     more = "".join(f", {name}={value!r}" for name, value in body.items() if name != "question")
-    python = _WITH_CLIENT.format(question=question, address=address.rstrip("/"), more=more)
-    return {"python": python, **_write_request(body, address, keyed=keyed)}
-
-
-def _write_request(body: dict[str, Any], address: str, *, keyed: bool = False) -> dict[str, str]:
     written = json.dumps(body, ensure_ascii=False, indent=2)
-    words = ["curl", shlex.quote(f"{address.rstrip('/')}/v1/query"), *([_KEY_HEADER] if keyed else [])]
-    return {"curl": " ".join([*words, "--json", shlex.quote(written)]), "json": written}
-
-
-def _by_vectors(embed: str, mode: str) -> dict[str, str]:
+    words = ["curl", shlex.quote(f"{address}/v1/query"), *([_KEY_HEADER] if keyed else [])]
     return {
-        "imports": "from retrivex.encoders.encoder import load_encoder\n",
-        "encoder": f"encoder = load_encoder({embed!r})\n",
-        "more": f", encoder, {mode!r}",
-        "vector": ", query_embedding=encoder.encode([question])[0]",
+        "python": _WITH_CLIENT.format(question=body["question"], address=address, more=more),
+        "curl": " ".join([*words, "--json", shlex.quote(written)]),
+        "json": written,
     }

@@ -12,7 +12,6 @@ import pytest
 from support.service_process import ServiceProcess
 from support.service_world import BEES, make_index
 
-from retrivex.service.conventions import operations
 from retrivex.service.keys import Keys
 
 pytestmark = pytest.mark.integration
@@ -64,7 +63,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
     path = make_index(folder / "index.db")
     keys = Keys(folder / "keys.db")
     secrets = {name: keys.create(name, [scope])[1] for name, scope in (("bees", None), ("acme", "acme"))}
-    keys.close()
     with ServiceProcess(folder, path.name) as service:
         yield service.address, secrets
 
@@ -128,7 +126,7 @@ def test_the_official_client_raises_its_own_exceptions(served: Any) -> None:
     with client_of(served, "nonsense") as client, pytest.raises(openai.AuthenticationError, match="no key, or none"):
         client.vector_stores.search("default", query=EGGS)
     with client_of(served, "acme") as client:
-        with pytest.raises(openai.PermissionDeniedError, match="is none of this key"):
+        with pytest.raises(openai.UnprocessableEntityError, match="a filter on 'scope' is refused"):
             client.vector_stores.search("default", query=EGGS, filters={"type": "eq", "key": "scope", "value": ""})
         assert [one.file_id for one in client.vector_stores.search("default", query="rocket eggs")] == ["acme:plan.md"]
 
@@ -164,7 +162,6 @@ def test_problems_have_the_codes_of_dify(make_client: Any, tmp_path: Path) -> No
     client = make_client(max_body_bytes=5000, key_rate=100)
     keys = Keys(tmp_path / "keys.db")
     _, secret = keys.create("acme", ["acme"])
-    keys.close()
     good, scope = (
         {"Authorization": f"Bearer {secret}"},
         {"name": "scope", "comparison_operator": "is", "value": "wayne"},
@@ -173,7 +170,7 @@ def test_problems_have_the_codes_of_dify(make_client: Any, tmp_path: Path) -> No
         (retrieval(), {}, 401, 1001),
         (retrieval(), {"Authorization": f"Basic {secret}"}, 401, 1001),
         (retrieval(), {"Authorization": "Bearer nonsense"}, 401, 1002),
-        (retrieval(metadata_condition={"conditions": [scope]}), good, 403, 1002),
+        (retrieval(metadata_condition={"conditions": [scope]}), good, 422, 422),
         (retrieval(knowledge_id="other"), good, 404, 2001),
         (retrieval(query=5), good, 422, 422),
         (retrieval(query="x" * 6000), good, 413, 413),
@@ -190,17 +187,6 @@ def test_problems_have_the_codes_of_dify(make_client: Any, tmp_path: Path) -> No
 # ---- both
 
 
-def test_an_ending_service_says_so_in_the_shape_of_each(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retrivex.service import gate  # noqa: PLC0415
-
-    monkeypatch.setattr(gate.DRAINING, "is_set", lambda: True)
-    answer = client.post(SEARCH, json={"query": EGGS})
-    assert answer.status_code == 503
-    assert answer.json()["error"]["type"] == "server_error"
-    assert int(answer.headers["retry-after"]) >= 1
-    assert client.post("/retrieval", json=retrieval()).json()["error_code"] == 503
-
-
 def test_other_addresses_have_no_members_of_a_convention(client: Any) -> None:
     for path in ("/v1/query", "/v1/vector_stores", "/v1/retrieval"):
         assert set(client.post(path, json={}).json()) == {"type", "title", "status", "detail", "request_id"}
@@ -215,29 +201,3 @@ def test_a_body_that_is_wrong_is_one_problem(client: Any, raw: bytes, status: in
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
         assert client.post(path, content=raw).status_code == 415
-
-
-def test_the_examples_of_the_document_answer_as_its_schemas_say(client: Any) -> None:
-    document = client.get("/openapi.json").json()
-    for path in ("/v1/vector_stores/{vector_store_id}/search", "/retrieval"):
-        operation = document["paths"][path]["post"]
-        example = operation["requestBody"]["content"]["application/json"]["examples"]["short"]["value"]
-        shown = operation["responses"]["200"]["content"]["application/json"]
-        answer = client.post(path.replace("{vector_store_id}", "default"), json=example)
-        assert answer.status_code == 200
-        for body in (answer.json(), shown["examples"]["short"]["value"]):
-            jsonschema.validate(body, shown["schema"])
-    assert {"OpenAIProblem", "DifyProblem"} <= set(operations.components())
-
-
-def test_no_word_of_another_tenant_comes_back(make_client: Any, tmp_path: Path) -> None:
-    client = make_client()
-    keys = Keys(tmp_path / "keys.db")
-    headers = {"Authorization": f"Bearer {keys.create('acme', ['acme'])[1]}"}
-    keys.close()
-    for path, body in ((SEARCH, {"query": "Which rocket is planned?"}), ("/retrieval", retrieval(query="rocket"))):
-        answer = client.post(path, json=body, headers=headers)
-        assert "Vulture" in answer.text
-        assert "wayne" not in answer.text.lower()
-        assert "Bat" not in answer.text
-        assert "hive" not in answer.text

@@ -24,8 +24,6 @@ from retrivex.evaluation.run.vector_cache import VectorCache
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
-from retrivex.service.keys import Keys
-from retrivex.service.quotas import Quotas
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.schema import COUNT_COLUMNS
 from retrivex.stores.sqlite.shared_file import SharedFile
@@ -338,31 +336,18 @@ def test_a_shared_file_computes_nothing(tmp_path: Path) -> None:
 
 
 def test_no_other_database_computes_anything(tmp_path: Path) -> None:
-    """Nor those of keys and of quotas, or vectors kept for an evaluation."""
-
-    def count() -> None:
-        Quotas(tmp_path / "quotas.db", rate=1, concurrency=1).close()
-
-    def find() -> None:
-        Keys(tmp_path / "keys.db").are_needed()
+    """Nor vectors kept for an evaluation."""
 
     def encode() -> None:
         VectorCache(HashingEncoder(16), tmp_path).encode(["Bees."])
 
-    def make() -> None:
-        Keys(tmp_path / "keys.db").create("shop")
-
-    for first, again in ((count, count), (make, find), (make, make), (encode, encode)):
-        for file in tmp_path.glob("*"):
-            file.unlink()
-        first()
-        again()
-        (path,) = (file for file in tmp_path.iterdir() if not file.name.endswith(("-wal", "-shm")))
-        with closing(sqlite3.connect(path)) as connection:
-            (table,) = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
-        change(path, f"CREATE INDEX i ON {table} (printf('%.*c', 1000000000, 'x')) WHERE 0")
-        with pytest.raises(StoreError, match="has the index 'i', which RetriVex did not make"):
-            again()
+    encode()
+    (path,) = (file for file in tmp_path.iterdir() if not file.name.endswith(("-wal", "-shm")))
+    with closing(sqlite3.connect(path)) as connection:
+        (table,) = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
+    change(path, f"CREATE INDEX i ON {table} (printf('%.*c', 1000000000, 'x')) WHERE 0")
+    with pytest.raises(StoreError, match="has the index 'i', which RetriVex did not make"):
+        encode()
 
 
 def test_a_shared_file_with_a_trigger_is_refused(tmp_path: Path) -> None:
