@@ -19,8 +19,8 @@ from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.stores.sqlite.store import store_files
+from retrivex.stores.sqlite.vectors import EXACT_UP_TO
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
@@ -28,6 +28,10 @@ MAX_LISTED = 20
 
 _MAX_NAMED = 3  # files of one reason that are named; the others are counted
 _FILE_WIDTH = 24
+_MANY_VECTORS = (
+    "{vectors:,} vectors, all of which a question is compared with: LanceDB, Qdrant, pgvector and Milvus are faster; "
+    "retrivex batch index PATH -o FOLDER --store lancedb --address FOLDER --embed MODEL fills one"
+)
 
 
 def index(
@@ -63,15 +67,6 @@ def index(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove also documents under PATH that this run does not look for.")
     ] = False,
-    approximate_from: Annotated[
-        int,
-        typer.Option(
-            "--approximate-from",
-            min=0,
-            metavar="N",
-            help="Vectors from which on they get an approximate index; 0 for none.",
-        ),
-    ] = LISTED_FROM,
     as_json: AsJson = False,
 ) -> None:
     """Index files and folders: text, Markdown, HTML, PDF, office files, tables, notebooks, mail, books, subtitles, ...
@@ -104,7 +99,7 @@ def index(
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
         with progress("indexing", in_bytes=True) as bar:
-            report = Indexer(store, cutter, counter, encoder, approximate_from).index(
+            report = Indexer(store, cutter, counter, encoder).index(
                 paths,
                 include=include or (),
                 exclude=exclude or (),
@@ -114,9 +109,12 @@ def index(
                     bar.task_ids[0], completed=done, total=total, file=shorten(file, _FILE_WIDTH)
                 ),
             )
+        vectors = store.info().vectors
     report.problems = [problem for problem in report.problems if not _is_database(problem.path, db)]
     report.passed_over = [path for path in report.passed_over if not _is_database(path, db)]
     _report(report, db, as_json=as_json)
+    if vectors > EXACT_UP_TO:
+        note(_MANY_VECTORS.format(vectors=vectors))
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -23,12 +22,10 @@ from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.cutting import Cut, make_chunker
 from retrivex.service.errors import AccessError, ConflictError, NotFoundError
-from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
 from retrivex.stores.sqlite.inspection import DocumentInfo
-from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.tokens.tokenizer import Tokenizer
 
 NO_PLACE = "the citation has neither offsets nor a chunk_id: give char_start and char_end"
@@ -44,8 +41,6 @@ class Index:
     tokenizer : counts the tokens of new documents
     embed : encoder of questions; None takes the one the file was indexed with
     read_only : whether documents may be added and deleted
-    approximate_from : number of vectors from which on there is an approximate index of them, which is brought up to
-        date after uploads, by a thread of its own
 
     Raises
     ------
@@ -63,16 +58,12 @@ class Index:
         *,
         embed: str | None = None,
         read_only: bool = False,
-        approximate_from: int = LISTED_FROM,
     ) -> None:
         self.name = name
         self.read_only = read_only
-        self._upkeep = ThreadPoolExecutor(1, thread_name_prefix="retrivex-upkeep")
-        self._listing: Future[None] | None = None
         self._store = SQLiteStore(path, read_only=read_only)
         self._embed = embed
         self._tokenizer = tokenizer
-        self._approximate_from = approximate_from
         self._opening = Lock()
         try:
             self._open_encoder(self._store.vector_model)
@@ -84,9 +75,7 @@ class Index:
         """Open the encoder of questions, which is that of new documents where the file has vectors of a model."""
         encoder, said = encoder_for_query(self._embed, self._store, "auto")
         stored = None if model is None else encoder
-        self._indexer = Indexer(
-            self._store, make_chunker(self._tokenizer), self._tokenizer, stored, self._approximate_from
-        )
+        self._indexer = Indexer(self._store, make_chunker(self._tokenizer), self._tokenizer, stored)
         self.encoder, self._said, self._model = encoder, said, model
 
     def _follow_vectors(self) -> None:
@@ -100,7 +89,6 @@ class Index:
 
     def close(self) -> None:
         """Close the file."""
-        self._upkeep.shutdown(cancel_futures=True)
         self._store.close()
 
     def check(self) -> None:
@@ -168,16 +156,7 @@ class Index:
                     f"{self._store.path} has vectors of {self._model!r}, which this service cannot make: the document "
                     "would not be found by them; start the service with their model in `embed`"
                 )
-            made = self._indexer.add(document, chunks)
-        if self._indexer.encoder is not None and (self._listing is None or self._listing.done()):
-            self._listing = self._upkeep.submit(self._list_vectors)  # seconds of work for a million vectors
-        return made
-
-    def _list_vectors(self) -> None:
-        try:
-            self._store.index_vectors(self._indexer.approximate_from)
-        except Exception as error:  # noqa: BLE001 - nobody waits for this; questions are answered without it
-            LOGGER.warning("vectors not listed", exc_info=error)  # the next upload tries again
+            return self._indexer.add(document, chunks)
 
     def delete(self, doc_id: str, scope: Scope) -> None:
         """Delete a document that `scope` may see.

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from support.service_world import BEES, CHUNKS, COMPOSE, PASSAGES, make_engine, 
 from retrivex import Document, RetrievalConfig
 from retrivex.chunking import get_chunker
 from retrivex.composer.requests import RequestError
-from retrivex.encoders.encoder import HashingEncoder, load_encoder
+from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import ConfigError, LoadError, RetrivexError, StoreError
 from retrivex.retrieval.indexing import Indexer
 from retrivex.scoring.calibrated import shipped_coefficients
@@ -22,7 +20,6 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.engine import Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.logs import LOGGER
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -222,79 +219,6 @@ def test_a_window_of_null_takes_the_window_of_the_service_away(tmp_path: Path) -
     assert view(narrow, {"window": None}) != view(narrow, {})
     narrow.close()
     usual.close()
-
-
-def test_uploads_bring_the_approximate_index_up_to_date(tmp_path: Path) -> None:
-    """Off the path of the request: the upload does not wait for it."""
-    tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
-    path = tmp_path / "index.db"
-    with SQLiteStore(path) as store:
-        Indexer(store, get_chunker("auto", tokenizer=tokenizer), tokenizer, encoder).add(Document("bees.md", "Bees."))
-    index = Index("default", path, tokenizer, approximate_from=50)
-    engine = Engine([index], tokenizer=tokenizer)
-    lines = (json.dumps({"doc_id": f"n{n}", "text": f"Text {n} tells of item{n}."}) for n in range(200))
-    engine.add_file("\n".join(lines).encode(), "many.jsonl")
-    with SQLiteStore(path, read_only=True) as store:
-        for number in range(100):  # an upload while it is written leaves the rest to the next one
-            engine.add_file(f"One more, number {number}.".encode(), f"more{number}.md")
-            info = store.info()
-            if info.approximate is not None and info.approximate.later <= info.vectors / 20:
-                break
-            time.sleep(0.05)
-        assert number < 99
-    engine.close()
-
-
-class Held(SQLiteStore):
-    """A store whose approximate index is not done before it may be, and fails where it is told to."""
-
-    begun, may_end = Event(), Event()
-    error: BaseException | None = None
-
-    def index_vectors(self, *given: Any) -> Any:
-        self.begun.set()
-        assert self.may_end.wait(60)
-        if self.error is not None:
-            raise self.error
-        return super().index_vectors(*given)
-
-
-@pytest.fixture
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
-    tokenizer, encoder = get_tokenizer("estimate"), load_encoder("hashing-64")
-    path = tmp_path / "index.db"
-    with SQLiteStore(path) as store:
-        Indexer(store, get_chunker("auto", tokenizer=tokenizer), tokenizer, encoder).add(Document("bees.md", "Bees."))
-    monkeypatch.setattr("retrivex.service.index.SQLiteStore", Held)
-    monkeypatch.setattr(Held, "begun", Event())
-    monkeypatch.setattr(Held, "may_end", Event())
-    index = Index("default", path, tokenizer, approximate_from=1)
-    yield index
-    Held.may_end.set()
-    index.close()
-
-
-def test_an_upload_does_not_wait_for_the_approximate_index(held: Index) -> None:
-    engine = Engine([held], tokenizer=get_tokenizer("estimate"))
-    [added] = engine.add_file(b"Wasps sleep.", "wasps.md")
-    assert Held.begun.wait(60)
-    assert not Held.may_end.is_set()  # add_file has answered, and the index of vectors is still being made
-    assert added.doc_id == "wasps.md"
-    assert "Wasps sleep." in engine.query({"question": "wasps"}).text
-
-
-@pytest.mark.parametrize("error", [StoreError("locked"), ValueError("unforeseen"), MemoryError()])
-def test_whatever_fails_in_the_upkeep_is_logged(
-    held: Index, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
-) -> None:
-    monkeypatch.setattr(Held, "error", error)
-    monkeypatch.setattr(LOGGER, "propagate", True)
-    Held.may_end.set()
-    Engine([held], tokenizer=get_tokenizer("estimate")).add_file(b"Wasps sleep.", "wasps.md")
-    held.close()
-    [record] = [record for record in caplog.records if record.getMessage() == "vectors not listed"]
-    assert record.exc_info is not None
-    assert record.exc_info[1] is error
 
 
 def test_documents_are_listed_in_pages(engine: Engine) -> None:
