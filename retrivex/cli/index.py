@@ -30,7 +30,7 @@ _MAX_NAMED = 3  # files of one reason that are named; the others are counted
 _FILE_WIDTH = 24
 _MANY_VECTORS = (
     "{vectors:,} vectors, all of which a question is compared with: LanceDB, Qdrant, pgvector and Milvus are faster; "
-    "retrivex batch index PATH -o FOLDER --store lancedb --address FOLDER --embed MODEL fills one"
+    "retrivex batch index PATH -o FOLDER --store lancedb --address FOLDER --collection NAME --embed MODEL fills one"
 )
 
 

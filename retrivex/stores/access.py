@@ -14,7 +14,6 @@ from retrivex.errors import StoreError, describe_cause, quoted
 from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
-from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.text.addresses import without_credentials
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
@@ -214,7 +213,7 @@ class StoreAccess:
 
     def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping):
-            return fetch_from_mapping(self.store, batch)
+            return _look_up(self.store, batch)
         asked = sum(map(len, batch))
         counted = getattr(self.store, "fetch_counted", None)
         if counted is None:
@@ -224,7 +223,7 @@ class StoreAccess:
 
     async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping) and cannot_hang(self.store):
-            return fetch_from_mapping(self.store, batch)
+            return _look_up(self.store, batch)
         if not isinstance(self.store, Mapping):
             asked = sum(map(len, batch))
             counted = getattr(self.store, "afetch_counted", None)
@@ -324,7 +323,7 @@ def _compute_time_left(deadline: float | None) -> float | None:
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
 
 
-def _read(answer: Any, asked: int) -> Sequence[Any]:
+def _read(answer: Any, asked: int) -> Any:
     """Return the items of an answer, which may have no end.
 
     Raises
@@ -344,7 +343,7 @@ def _read(answer: Any, asked: int) -> Sequence[Any]:
     return items
 
 
-async def _drain(answer: Any, asked: int) -> Sequence[Any]:
+async def _drain(answer: Any, asked: int) -> Any:
     """Do the same with what was awaited: a generator may wait, and is read where the event loop goes on."""
     return answer if type(answer) in (list, tuple) else await in_thread(partial(_read, answer, asked))
 
@@ -375,3 +374,18 @@ def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
         return any(window.start <= key[1] < window.end for window in by_document.get(key[0], ()))
 
     return asked_for
+
+
+def _look_up(store: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
+    """Chunks of a plain mapping; an entry that is filed under another chunk's key is left alone."""
+    found: list[Chunk] = []
+    look_up = store.get
+    for window in windows:
+        doc_id = window.doc_id
+        for chunk_id in range(window.start, window.end):
+            chunk = look_up((doc_id, chunk_id))
+            if chunk is not None:
+                metadata = chunk.metadata
+                if metadata.chunk_id == chunk_id and metadata.doc_id == doc_id:
+                    found.append(chunk)
+    return found

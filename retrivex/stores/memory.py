@@ -33,8 +33,7 @@ def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:
 def fetch_from_mapping(mapping: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
     """Return the chunks of `windows` that `mapping` holds, in the order of `windows`.
 
-    An entry that is filed under another chunk's key is left alone. One look-up an id and no scope check: the composer
-    checks every chunk it fetched anyway.
+    One look-up an id and no scope check: the composer checks every chunk it fetched anyway.
 
     Examples
     --------
@@ -47,13 +46,14 @@ def fetch_from_mapping(mapping: Mapping[ChunkKey, Chunk], windows: Sequence[Wind
     get, limit = mapping.get, len(mapping)
     for window in windows:
         doc_id, start, end = window.doc_id, max(window.start, 0), window.end
-        ids: Sequence[int] = range(start, end)
         if end - start > limit:
             # "the whole document" is often asked for as range(0, huge): walk what is there, not what might be
             ids = sorted(key[1] for key in mapping if key[0] == doc_id and start <= key[1] < end)
-        for chunk_id in ids:
+            found.extend(mapping[doc_id, chunk_id] for chunk_id in ids)
+            continue
+        for chunk_id in range(start, end):
             chunk = get((doc_id, chunk_id))
-            if chunk is not None and chunk.key == (doc_id, chunk_id):
+            if chunk is not None:
                 found.append(chunk)
     return found
 

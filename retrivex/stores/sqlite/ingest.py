@@ -19,23 +19,6 @@ from retrivex.stores.sqlite.vector_table import add_vectors, check_vector_space,
 
 PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
 
-_DOCUMENT_COLUMNS = (
-    "doc_id",
-    "content_hash",
-    "format",
-    "title",
-    "source",
-    "timestamp",
-    "scope",
-    "tokenizer",
-    "chunk_count",
-    "parent_count",
-    "vector_count",
-    "characters",
-    "page_starts",
-    "metadata",
-    "text",
-)
 _CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", *COUNT_COLUMNS, "heading_terms", "terms")
 _PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")
 
@@ -66,7 +49,8 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
         return "unchanged"
     if old:
         remove(connection, old[0])
-    document = connection.execute(_insert("documents", _DOCUMENT_COLUMNS), record.document_row).lastrowid
+    columns = record.document_row
+    document = connection.execute(_insert("documents", tuple(columns)), tuple(columns.values())).lastrowid
     scopes = _scope_ids(connection, record)
     connection.executemany(
         _insert("chunks", _CHUNK_COLUMNS),

@@ -130,11 +130,10 @@ class VectorCache:
     def read(self, connection: sqlite3.Connection, space: VectorSpace) -> Matrix:
         """Return the matrix of the caller's snapshot: the one that is kept, or else read anew, and kept."""
         with self._lock:
-            kept = self._kept
-            if kept is None or kept.changes != space.changes:
+            if self._kept is None or self._kept.changes != space.changes:
                 self._kept = None  # before there are two of them
-                kept = self._kept = _read_matrix(connection, space)
-            return kept
+                self._kept = _read_matrix(connection, space)
+            return self._kept
 
     def close(self) -> None:
         """Let go of it."""
