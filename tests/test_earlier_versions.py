@@ -35,7 +35,7 @@ def _cli(*arguments: object) -> Any:
 
 @pytest.mark.parametrize("mode", ["bm25", "dense", "hybrid"])
 def test_an_index_is_read(index: Path, mode: Any) -> None:
-    with SQLiteStore(index, read_only=True) as store:
+    with SQLiteStore(index) as store:
         encoder = HashingEncoder()
         hits = LocalRetriever(store, encoder, mode=mode).retrieve(QUESTION, 10)
         made = SpanComposer(CONFIG).compose(hits, store, query=QUESTION)
@@ -45,6 +45,8 @@ def test_an_index_is_read(index: Path, mode: Any) -> None:
 
 def test_the_scopes_of_an_index_hold(index: Path) -> None:
     question = ["query", "Is wine covered at dinner with clients?", "--db", index, "--set", "tokenizer=estimate"]
+    assert "open it once for writing, as `retrivex inspect --check` does" in _cli(*question).stderr
+    assert "whole" in _cli("inspect", "--check", "--db", index).stdout
     assert "wine is covered" not in _cli(*question).stdout
     assert "wine is covered" in _cli(*question, "--scope", "reception").stdout
 
@@ -109,6 +111,7 @@ def test_a_tuned_config_with_such_coefficients_is_refused(index: Path) -> None:
     config = RetrievalConfig.from_file(GOLDEN / "tuned" / "config.json")
     with pytest.raises(RetrivexError, match=WAY_OUT):
         SpanComposer(config, tokenizer="estimate").compose([], {}, query=QUESTION)
+    SQLiteStore(index).close()  # brings it up to date
     asked = _cli("query", QUESTION, "--db", index, "--config", GOLDEN / "tuned" / "config.json")
     assert asked.exit_code == 3
     assert re.search(WAY_OUT, asked.stderr)

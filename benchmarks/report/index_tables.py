@@ -1,4 +1,4 @@
-"""Tables of the embedded index beside an earlier commit and other engines, from their committed results."""
+"""Tables of the embedded index beside an earlier commit and another engine, from their committed results."""
 
 from __future__ import annotations
 
@@ -47,68 +47,6 @@ def index_words() -> str:
     return table([*head, "same best 10", "same best 50"], rows)
 
 
-def index_approximate() -> str:
-    """Return the table of the approximate index beside exact search."""
-    made = _read().get("approximate")
-    if made is None:
-        return table(["vectors", "approximate", "exact"], [])
-    asked, build = made["search_approximate"], made["build_approximate"]
-    changed = made["change_approximate"]
-    rows = [
-        [
-            f"question, {name}: p50 (processor)" if name != "all" else "question, p50 (processor)",
-            _times(asked[name]),
-            _times(asked[name]["exact"]),
-        ]
-        for name in ("all", "half of the chunks", "a hundredth, by scope")
-    ]
-    found = asked["all"]
-    rows += [
-        ["question, p95", f"{found['p95_ms']:,.0f} ms", f"{found['exact']['p95_ms']:,.0f} ms"],
-        [f"recall@50 of {found['questions']} questions", f"{found['recall']:.3f}", "1"],
-        ["recall@50, worst twentieth of them, worst", f"{found['recall_p5']:.2f}, {found['recall_worst']:.2f}", "1, 1"],
-        ["recall@50, half of the chunks", f"{asked['half of the chunks']['recall']:.3f}", "1"],
-        ["recall@50 after 2 % of the documents changed", f"{changed['recall']:.3f}", "1"],
-        ["question then, p50 (processor)", _times(changed), _times(changed["exact"])],
-        ["a document of 50 chunks written, nothing built anew", f"{changed['one_document_ms']:,.0f} ms", ""],
-        ["build (processor)", f"{build['seconds']:,.0f} s ({build['cpu_seconds']:,.0f} s)", ""],
-        ["memory while it is built, mapped files included", f"{build['peak_mb']:,.0f} MB", ""],
-        ["file", f"{build['mb']:,.0f} MB", ""],
-        ["opening the store", f"{asked['opening_ms']:,.0f} ms", ""],
-        ["first question", f"{asked['first_question_ms']:,.0f} ms", ""],
-    ]
-    return table([f"{made['vectors']:,} vectors", "approximate", "exact"], rows)
-
-
-def index_peers() -> str:
-    """Return the table of engines for approximate search."""
-    made = _read().get("peers", {}).get("dense")
-    head = ["engine", "built in", "question, p50", "recall@50", "worst twentieth"]
-    if made is None:
-        return table(head, [])
-    versions = _read()["peers"]["versions"]
-    rows = []
-    for name in ("retrivex", "usearch", "lancedb"):
-        for kind, found in made[name].items():
-            if not isinstance(found, dict) or kind == "build":
-                continue
-            built = found.get("build", made[name].get("build"))
-            for setting, judged in [("", found)] if "recall" in found else found.items():
-                if isinstance(judged, dict) and "recall" in judged:
-                    rows.append(
-                        [
-                            f"{name} {versions.get(name, '')}".strip()
-                            + f": {kind}"
-                            + (f", {setting}" if setting else ""),
-                            f"{built['cpu_ms'] / 1e3:,.0f} s",
-                            _times(judged),
-                            f"{judged['recall']:.3f}",
-                            f"{judged['recall_p5']:.2f}",
-                        ]
-                    )
-    return table(head, rows)
-
-
 def index_word_peers() -> str:
     """Return the table of search by words in SQLite's index and in tantivy."""
     made = _read().get("peers", {}).get("words")
@@ -145,7 +83,5 @@ def _read() -> dict[str, Any]:
 TABLES: dict[str, Callable[[], str]] = {
     "index_dense": index_dense,
     "index_words": index_words,
-    "index_approximate": index_approximate,
-    "index_peers": index_peers,
     "index_word_peers": index_word_peers,
 }

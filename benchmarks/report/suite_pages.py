@@ -106,11 +106,6 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "public sets, enlarged.", "index_dense", ()),
             ("The embedded index: words", "Made-up texts after Zipf's law, and texts drawn from public sets.",
              "index_words", ()),
-            ("The embedded index: approximate", "Of questions of the public sets, over their vectors, enlarged; exact: "
-             "the same store, all vectors compared. Both cores were busy with other work: read processor time.",
-             "index_approximate", ()),
-            ("The embedded index: other engines for vectors", "The same 100,000 vectors and 60 questions; built in "
-             "seconds of processor time, questions with processor time in brackets.", "index_peers", ()),
             ("The embedded index: another engine for words", "", "index_word_peers", ()),
             ("Neighbours in vector stores", "", "adapters", ()),
             ("The order `profile`", "", "ordering_profile", ()),

@@ -2,15 +2,10 @@
 
     python -m benchmarks.speed.index --before CHECKOUT            # 1,000,000 chunks, 100,000 vectors
     python -m benchmarks.speed.index --before CHECKOUT --chunks 100000 --vectors 20000
-    python -m benchmarks.speed.index --only approximate       # 1,000,000 vectors and their approximate index
 
 CHECKOUT is a folder with the earlier commit, as `git worktree add CHECKOUT COMMIT` makes it. Each version runs in
 processes of its own, by turns, and answers the same questions: vectors against the bare multiplication by numpy, words
 of made-up texts after Zipf's law and of texts drawn from public sets. Writes `benchmarks/results/index.json`.
-
-The approximate index is measured beside the exact search of the same store: what it finds of the 50 nearest, for
-questions of the sets (of each question the share, so that the worst are seen), with and without filters, after changes,
-and what it costs to build.
 
 Vectors are those of the public sets' chunks of 200 tokens, enlarged: each is moved by up to half of the way towards one
 of its ten nearest, and by noise of 0.3 of its length, and scaled to length one. Questions are the sets' own. Texts are
@@ -24,7 +19,6 @@ import json
 import os
 import platform
 import re
-import resource
 import shutil
 import sqlite3
 import subprocess
@@ -39,8 +33,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.store import VOCABULARY, document, documents, resident_mb, words
-from retrivex.model.chunk import Chunk, ChunkMetadata
-from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +42,7 @@ HITS = 50
 CHUNKS_PER_DOCUMENT = 50
 SENTENCES_PER_CHUNK = 8
 NEIGHBOURS, NOISE, FARTHEST = 10, 0.3, 0.5
-PARTS = ("dense", "words", "approximate")
+PARTS = ("dense", "words")
 SIZE = 200  # tokens of the public sets' chunks
 
 Times = list[dict[str, float]]
@@ -98,14 +90,14 @@ def search_vectors(folder: Path) -> dict[str, Any]:
     times, floors, found = [], [], []
     with SQLiteStore(folder / f"vectors-{os.environ['INDEX_VERSION']}.db", read_only=True) as store:
         before = resident_mb()
-        store.search_vector(queries[0], HITS)
+        _, first = timed(lambda: store.search_vector(queries[0], HITS))
         for query in queries:
             floors.append(timed(lambda: floor(query))[1])  # noqa: B023 - called at once
             hits, spent = timed(lambda: store.search_vector(query, HITS))  # noqa: B023 - called at once
             times.append(spent)
             found.append([[*hit.key, round(hit.similarity_score, 6)] for hit in hits])
         memory = resident_mb() - before
-    return {"times": times, "floors": floors, "found": found, "memory_mb": memory}
+    return {"times": times, "floors": floors, "found": found, "memory_mb": memory, "first_ms": first["ms"]}
 
 
 def search_words(folder: Path, kind: str) -> dict[str, Any]:
@@ -129,130 +121,6 @@ def search_words(folder: Path, kind: str) -> dict[str, Any]:
             found.append([[*hit.key, round(hit.similarity_score, 6)] for hit in hits])
         memory = resident_mb() - before
     return {"times": times, "found": found, "opening_ms": opening["ms"], "memory_mb": memory}
-
-
-# -- the approximate index
-
-
-def ingest_many(folder: Path) -> dict[str, Any]:
-    """Put vectors with texts of one word, fifty to a document; a hundredth of the documents has a scope."""
-    rows = np.load(folder / "vectors.npy", mmap_mode="r")
-    path = folder / "many.db"
-    for file in folder.glob(f"{path.name}*"):  # of an earlier run
-        file.unlink()
-    with SQLiteStore(path) as store:
-
-        def put() -> None:
-            with store.batch():
-                for start in range(0, len(rows), CHUNKS_PER_DOCUMENT):
-                    store.put(*many_document(start), embeddings=rows[start : start + CHUNKS_PER_DOCUMENT], encoder="m")
-
-        _, spent = timed(put)
-    return {"chunks_per_s": len(rows) / spent["ms"] * 1e3, "chunks_per_cpu_s": len(rows) / spent["cpu_ms"] * 1e3}
-
-
-def many_document(start: int) -> tuple[Document, list[Chunk]]:
-    number = start // CHUNKS_PER_DOCUMENT
-    scope = "hundredth" if number % 100 == 0 else None
-    chunks = [
-        Chunk(f"w{start + at}", ChunkMetadata(f"d{number}", at, page=at, scope=scope))
-        for at in range(CHUNKS_PER_DOCUMENT)
-    ]
-    return Document(f"d{number}", "", scope=scope), chunks
-
-
-def build_approximate(folder: Path) -> dict[str, Any]:
-    """Build the approximate index."""
-    with SQLiteStore(folder / "many.db") as store:
-        before = resident_mb()
-        _, spent = timed(store.index_vectors)
-        made = store.info().approximate
-    assert made is not None
-    [file] = folder.glob("many.db-lists-*")
-    return {
-        "seconds": spent["ms"] / 1e3,
-        "cpu_seconds": spent["cpu_ms"] / 1e3,
-        # of the files that are mapped, too, as far as the system keeps them in memory
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before,
-        "mb": file.stat().st_size / 1e6,
-        "lists": made.lists,
-        "recall_of_stored": made.recall,
-    }
-
-
-FILTERS: dict[str, dict[str, Any]] = {
-    "all": {"scope": {None, "hundredth"}},
-    "half of the chunks": {"scope": {None, "hundredth"}, "where": {"page": {"max": CHUNKS_PER_DOCUMENT // 2 - 1}}},
-    "a hundredth, by scope": {"scope": {"hundredth"}},
-}
-
-
-def search_approximate(folder: Path) -> dict[str, Any]:
-    """Open the store, and ask each question twice: with the approximate index and exactly."""
-    queries = np.load(folder / "questions.npy")
-    _, opening = timed(lambda: SQLiteStore(folder / "many.db", read_only=True).close())
-    made: dict[str, Any] = {"opening_ms": opening["ms"]}
-    with SQLiteStore(folder / "many.db", read_only=True, with_embeddings=False) as store:
-        _, first = timed(lambda: store.search_vector(queries[0], HITS))
-        made["first_question_ms"] = first["ms"]
-        for name, filters in FILTERS.items():
-            asked = queries if name == "all" else queries[:QUESTIONS]
-            made[name] = ask_twice(store, asked, filters)
-    return made
-
-
-def ask_twice(store: SQLiteStore, queries: Any, filters: dict[str, Any]) -> dict[str, Any]:
-    times, exact_times, shares, fewest = [], [], [], HITS
-    for query in queries:
-        hits, spent = timed(lambda: store.search_vector(query, HITS, **filters))  # noqa: B023 - called at once
-        exact, longer = timed(lambda: store.search_vector(query, HITS, **filters, exact=True))  # noqa: B023
-        times.append(spent)
-        exact_times.append(longer)
-        shares.append(len({hit.key for hit in hits} & {hit.key for hit in exact}) / len(exact))
-        fewest = min(fewest, len(hits))
-    return {
-        **medians(times),
-        "exact": medians(exact_times),
-        "questions": len(queries),
-        "recall": float(np.mean(shares)),
-        "recall_p5": float(np.percentile(shares, 5)),
-        "recall_worst": min(shares),
-        "fewest_hits": fewest,
-    }
-
-
-def change_approximate(folder: Path) -> dict[str, Any]:
-    """Replace, delete and add documents, a hundredth of each, and ask again: nothing is built anew."""
-    rows = np.load(folder / "vectors.npy", mmap_mode="r")
-    starts = range(0, len(rows), 100 * CHUNKS_PER_DOCUMENT)
-    queries = np.load(folder / "questions.npy")[:100]
-    with SQLiteStore(folder / "many.db", with_embeddings=False) as store:
-
-        def change() -> None:
-            with store.batch():
-                for start in starts:
-                    # the vectors of the next document, mirrored: none of them was there before
-                    moved = rows[start + CHUNKS_PER_DOCUMENT : start + 2 * CHUNKS_PER_DOCUMENT][:, ::-1]
-                    store.put(*many_document(start), embeddings=moved, encoder="m")
-                    store.delete(f"d{start // CHUNKS_PER_DOCUMENT + 1}")
-
-        _, spent = timed(change)
-        is_same = not store.index_vectors()
-        _, one = timed(lambda: store.put(*many_document(len(rows)), embeddings=rows[:CHUNKS_PER_DOCUMENT], encoder="m"))
-        made = ask_twice(store, queries, FILTERS["all"])
-        problems = store.check()
-    return {"seconds": spent["ms"] / 1e3, "one_document_ms": one["ms"], "built_anew": not is_same, "problems": problems,
-            **made}  # fmt: skip
-
-
-def measure_approximate(folder: Path, count: int) -> dict[str, Any]:
-    made: dict[str, Any] = {"vectors": count, "load_average": os.getloadavg()[0]}
-    if not (folder / "vectors.npy").exists() or len(np.load(folder / "vectors.npy", mmap_mode="r")) != count:
-        make_vectors(folder, count)
-    for stage in ("ingest_many", "build_approximate", "search_approximate", "change_approximate"):
-        made[stage] = worker("now", ROOT, folder, stage)
-        print(stage, made[stage], file=sys.stderr, flush=True)
-    return made
 
 
 # -- data
@@ -379,6 +247,7 @@ def compare_vectors(trees: dict[str, Path], folder: Path, count: int) -> dict[st
             "floor_p50_ms": float(np.median([floor for _, floor in pairs])),
             "times_the_floor": float(np.median([one / floor for one, floor in pairs])),
             "memory_mb": float(np.median([run["memory_mb"] for run in found])),
+            "first_ms": float(np.median([run["first_ms"] for run in found])),
         }
     if "before" in runs:
         made["overlap"] = overlap(runs["now"][0]["found"], runs["before"][0]["found"], HITS)
@@ -412,7 +281,6 @@ def main() -> None:
     parser.add_argument("--real-chunks", type=int, default=800_000)
     parser.add_argument("--only", choices=PARTS, help="measure one, and leave the others as they were")
     parser.add_argument("--vectors", type=int, default=100_000)
-    parser.add_argument("--many", type=int, default=1_000_000, help="vectors of the approximate index")
     parser.add_argument("--folder", type=Path, help="where the indexes are built and kept; some 8 GB at full size")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "index.json")
     parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
@@ -421,8 +289,6 @@ def main() -> None:
         stage, *arguments = options.worker
         stages: dict[str, Callable[..., Any]] = {
             "ingest_vectors": ingest_vectors, "search_vectors": search_vectors, "search_words": search_words,
-            "ingest_many": ingest_many, "build_approximate": build_approximate,
-            "search_approximate": search_approximate, "change_approximate": change_approximate,
         }  # fmt: skip
         json.dump(stages[stage](options.folder, *arguments), sys.stdout)
         return
@@ -441,8 +307,6 @@ def main() -> None:
             results["dense"] = compare_vectors(trees, folder, options.vectors)
         if options.only in (None, "words"):
             results["words"] = compare_words(trees, folder, options.chunks, options.real_chunks)
-        if options.only in (None, "approximate"):
-            results["approximate"] = measure_approximate(folder, options.many)
         results["load_average_at_end"] = os.getloadavg()[0]
     finally:
         if options.folder is None:

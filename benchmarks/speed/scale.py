@@ -20,9 +20,11 @@ import json
 import math
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -110,12 +112,12 @@ def build(path: Path, count: int) -> dict[str, float]:
                 tokenizer=counter.name if is_counted else None,
             )  # fmt: skip
             spent += time.process_time() - began
-    sizes = {file.name: file.stat().st_size for file in path.parent.glob(f"{path.name}*")}
-    text = sizes.pop(path.name)
+    with closing(sqlite3.connect(path)) as connection:
+        (vectors_size,) = connection.execute("SELECT sum(length(vectors)) FROM document_vectors").fetchone()
     return {
         "ingest_cpu_us": round(1e6 * spent / count, 2),
-        "text_bytes": round(text / count, 1),
-        "vector_bytes": round(sum(sizes.values()) / count, 1),
+        "text_bytes": round((path.stat().st_size - vectors_size) / count, 1),
+        "vector_bytes": round(vectors_size / count, 1),
     }
 
 

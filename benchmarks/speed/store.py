@@ -28,8 +28,7 @@ from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite.reading import _scopes_json, _windows_json, fetch_statement
-from retrivex.stores.sqlite.vector_runs import vector_space
+from retrivex.stores.sqlite.reading import FETCH, _scopes_json, _windows_json
 
 CHUNKS_PER_DOCUMENT = 50
 WORDS_PER_CHUNK = 70
@@ -133,9 +132,8 @@ def fetch_times(store: SQLiteStore, count: int, runs: int) -> dict[str, float]:
     processor = timed(runs, store.fetch, asked, time.process_time)
     raw = sqlite3.connect(store.path)
     raw.execute("PRAGMA cache_size = -16384")
-    sql = fetch_statement(vector_space(raw), with_tokens=False)
     floor = timed(
-        runs, lambda windows: raw.execute(sql, (_windows_json(windows), _scopes_json(None))).fetchall(), asked
+        runs, lambda windows: raw.execute(FETCH, (_windows_json(windows), _scopes_json(None))).fetchall(), asked
     )
     raw.close()
     return {

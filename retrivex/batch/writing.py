@@ -169,7 +169,7 @@ def open_writer(address: StoreAddress, *, counts: bool = True) -> Writer:
         If its client is not installed; the message names the extra.
     """
     if address.kind == SQLITE:
-        return _SQLiteWriter(SQLiteStore(address.address), str(address))
+        return _SQLiteWriter(SQLiteStore(address.address, with_embeddings=False), str(address))
     return _CollectionWriter(_open_collection(address), str(address), counts)
 
 
@@ -228,10 +228,7 @@ class _SQLiteWriter:
         return {chunk.key for chunk in found}.issuperset(keys)
 
     def close(self) -> None:
-        try:
-            self._store.index_vectors()
-        finally:
-            self._store.close()
+        self._store.close()
 
 
 class _CollectionWriter:

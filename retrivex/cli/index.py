@@ -20,8 +20,8 @@ from retrivex.loading import LoadProblem, describe_kinds
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.stores.sqlite.store import store_files
+from retrivex.stores.sqlite.vectors import EXACT_UP_TO
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 MAX_LISTED = 20
@@ -29,6 +29,10 @@ MAX_LISTED = 20
 
 _MAX_NAMED = 3  # files of one reason that are named; the others are counted
 _FILE_WIDTH = 24
+_MANY_VECTORS = (
+    "{vectors:,} vectors, all of which a question is compared with: LanceDB, Qdrant, pgvector and Milvus are faster; "
+    "retrivex batch index PATH -o FOLDER --store lancedb --address FOLDER --collection NAME --embed MODEL fills one"
+)
 
 
 def index(
@@ -44,15 +48,6 @@ def index(
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only such files; repeatable.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="None of these; repeatable.")] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
-    approximate_from: Annotated[
-        int,
-        typer.Option(
-            "--approximate-from",
-            min=0,
-            metavar="N",
-            help="Vectors from which on they get an approximate index; 0 for none.",
-        ),
-    ] = LISTED_FROM,
     as_json: AsJson = False,
 ) -> None:
     """Index files and folders: text, Markdown, HTML, PDF, office files, tables, notebooks, mail, books, subtitles, ...
@@ -85,7 +80,7 @@ def index(
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
         with progress("indexing", in_bytes=True) as bar:
-            report = Indexer(store, cutter, counter, encoder, approximate_from).index(
+            report = Indexer(store, cutter, counter, encoder).index(
                 paths,
                 include=include or (),
                 exclude=exclude or (),
@@ -95,10 +90,13 @@ def index(
                     bar.task_ids[0], completed=done, total=total, file=shorten(file, _FILE_WIDTH)
                 ),
             )
+        vectors = store.info().vectors
     own = {os.path.abspath(file) for file in store_files(db)}  # where the database lies in the folder itself
     report.problems = [problem for problem in report.problems if os.path.abspath(problem.path) not in own]
     report.passed_over = [path for path in report.passed_over if os.path.abspath(path) not in own]
     _report(report, db, as_json=as_json)
+    if vectors > EXACT_UP_TO:
+        note(_MANY_VECTORS.format(vectors=vectors))
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
 

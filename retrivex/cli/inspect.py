@@ -21,7 +21,6 @@ from retrivex.model.serialization import chunk_to_dict
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import CHUNKER_KEY
 from retrivex.stores import DocumentInfo, SQLiteStore
-from retrivex.stores.sqlite.schema import SCHEMA_VERSION
 
 SAMPLE = 10
 """Documents that are listed by default."""
@@ -130,27 +129,14 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "chunker", one_line(facts["chunker"])
     if facts["vector_model"]:
         yield "vectors", f"{facts['vectors']:,} by {facts['vector_model']}, {facts['vector_dimension']} dimensions"
-        yield "search", _search(facts["approximate"])
     else:
         yield "vectors", "none"
     scopes = [scope for scope in facts["scopes"] if scope is not None]
     if scopes:
         yield "scopes", one_line(", ".join(scopes))
     yield "file", f"{facts['size_bytes']:,} bytes, schema version {facts['schema_version']}"
-    if facts["schema_version"] < SCHEMA_VERSION:
-        yield "words", "as an earlier version read them; the next document that is indexed brings all up to date"
     if "problems" in facts:
         yield "check", "; ".join(facts["problems"]) or "whole"
-
-
-def _search(approximate: dict[str, Any] | None) -> str:
-    if approximate is None:
-        return "exact: a question is compared with all vectors"
-    later = f"; {approximate['later']:,} later ones exactly" if approximate["later"] else ""
-    return (
-        f"approximate: {approximate['vectors']:,} vectors in {approximate['lists']:,} lists, recall "
-        f"{approximate['recall']:.3f} of the 50 nearest of stored ones{later}"
-    )
 
 
 def _sample(sample: list[dict[str, Any]], width: int) -> Table:

@@ -25,7 +25,6 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.cues import without_cues
 from retrivex.model.document import Document
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
-from retrivex.stores.sqlite.list_building import LISTED_FROM
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
@@ -246,8 +245,6 @@ class Indexer:
     chunker : cuts them
     tokenizer : counts each chunk's tokens, so that no query has to
     encoder : gives each chunk a vector; None for words only
-    approximate_from : number of vectors from which on `index` keeps an approximate index of them, see
-        `SQLiteStore.index_vectors`; 0 for none
 
     Examples
     --------
@@ -269,7 +266,6 @@ class Indexer:
     chunker: Chunker
     tokenizer: Tokenizer
     encoder: Encoder | None = None
-    approximate_from: int = LISTED_FROM
 
     def index(
         self,
@@ -321,7 +317,6 @@ class Indexer:
         report.problems = [*loading.problems, *report.problems]
         report.notes, report.passed_over = loading.notes, loading.passed_over
         self._remove_stale(stored, roots, run, prune=prune)
-        self.store.index_vectors(self.approximate_from)
         return report
 
     def add(self, document: Document, cut: CutDocument | None = None) -> tuple[PutResult, int, int]:

@@ -25,12 +25,6 @@ _DENSE_WEIGHT = 0.5
 """Weight of the vectors in the fusion, the words' is the rest: chosen by `make bench-fusion` on six public sets."""
 
 
-_EARLY_WORDS = (
-    "an earlier version indexed the words of the store, and some spellings (ligatures, accents, hyphens at a line's "
-    "end) are not found: index any document, and all words are read anew"
-)
-
-
 class LocalRetriever:
     """Finds the chunks of a `SQLiteStore` that fit a question.
 
@@ -90,10 +84,6 @@ class LocalRetriever:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Why hits may be missing that could be found; empty where nothing is amiss."""
-        early = self.mode != "dense" and self._store.has_early_words
-        return (*self._missing_vectors(), *([_EARLY_WORDS] if early else []))
-
-    def _missing_vectors(self) -> tuple[str, ...]:
         if self._asked != "auto" or self.mode == "hybrid":
             return ()
         if self._encoder is not None:

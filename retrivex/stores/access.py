@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -16,11 +16,8 @@ from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.text.addresses import without_credentials
-from retrivex.timeouts import await_in_time, call_in_time, in_thread, late_error
+from retrivex.timeouts import await_in_time, call_in_time, in_thread
 from retrivex.tokens.stored import CandidateCounts
-
-_LISTED = 10_000
-"""Chunks of windows that are listed to look them up; windows may be far wider than documents are long."""
 
 _SPARE = 10_000
 """Items that a store may give beyond twice the chunks it was asked for."""
@@ -190,8 +187,7 @@ class StoreAccess:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                fetch = partial(self._fetch, batch, deadline)
-                found += call_in_time(fetch, _compute_time_left(deadline), self.timeout_s)
+                found += call_in_time(partial(self._fetch, batch), _compute_time_left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
@@ -210,39 +206,35 @@ class StoreAccess:
             ends = self._row_ends()
             for batch in self._batches(request):
                 asked += 1
-                afetch = partial(self._afetch, batch, deadline)
-                found += await await_in_time(afetch, _compute_time_left(deadline), self.timeout_s)
+                found += await await_in_time(partial(self._afetch, batch), _compute_time_left(deadline), self.timeout_s)
         except Exception as error:  # noqa: BLE001 - see the class
             return self._make_partial(request, found, asked, error)
         return self._chunks(request, found, asked, ends)
 
-    def _fetch(self, batch: tuple[Window, ...], deadline: float | None) -> list[Chunk]:
+    def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping):
             return _look_up(self.store, batch)
-        reader = self._reader(batch, deadline)
+        asked = sum(map(len, batch))
         counted = getattr(self.store, "fetch_counted", None)
         if counted is None:
-            return _check_answer(reader.read(self.store.fetch(batch, self.scope)))
+            return _check_answer(_read(self.store.fetch(batch, self.scope), asked))
         name = self.counts.cache.name
-        return _take_counts(reader.read(counted(batch, self.scope, tokenizer=name)), self.counts)
+        return _take_counts(_read(counted(batch, self.scope, tokenizer=name), asked), self.counts)
 
-    async def _afetch(self, batch: tuple[Window, ...], deadline: float | None) -> list[Chunk]:
+    async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
         if isinstance(self.store, Mapping) and cannot_hang(self.store):
             return _look_up(self.store, batch)
         if not isinstance(self.store, Mapping):
-            reader = self._reader(batch, deadline)
+            asked = sum(map(len, batch))
             counted = getattr(self.store, "afetch_counted", None)
             if counted is not None:
                 name = self.counts.cache.name
                 answer = await counted(batch, self.scope, tokenizer=name)
-                return _take_counts(await reader.drain(answer), self.counts)
+                return _take_counts(await _drain(answer, asked), self.counts)
             afetch = getattr(self.store, "afetch", None)
             if afetch is not None and not hasattr(self.store, "fetch_counted"):
-                return _check_answer(await reader.drain(await afetch(batch, self.scope)))
-        return await in_thread(partial(self._fetch, batch, deadline))
-
-    def _reader(self, batch: Sequence[Window], deadline: float | None) -> _Reader:
-        return _Reader(sum(len(window) for window in batch), deadline, self.timeout_s)
+                return _check_answer(await _drain(await afetch(batch, self.scope), asked))
+        return await in_thread(partial(self._fetch, batch))
 
     def _time_limit(self, store: object) -> float | None:
         """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
@@ -331,48 +323,29 @@ def _compute_time_left(deadline: float | None) -> float | None:
     return None if deadline is None else max(deadline - monotonic(), 1e-3)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads what a store gives, which may have no end: so much that it can be an answer, and so long as one is awaited.
+def _read(answer: Any, asked: int) -> Any:
+    """Return the items of an answer, which may have no end.
 
-    Parameters
-    ----------
-    asked : chunks that were asked for
-    deadline : from when on nobody waits any more
-    limit_s : the time limit, for the error
+    Raises
+    ------
+    StoreError
+        If there are more than twice those that were asked for, and some: a whole document may be among them.
     """
+    if type(answer) in (list, tuple):
+        return answer  # it is there already
+    most = 2 * asked + _SPARE
+    items = list(islice(answer, most + 1))
+    if len(items) > most:
+        raise StoreError(
+            f"fetch gave more than {most} items where {asked} chunks were asked for: a chunk store gives each chunk of "
+            "the windows once"
+        )
+    return items
 
-    asked: int
-    deadline: float | None
-    limit_s: float | None
 
-    def read(self, answer: Any) -> Any:
-        """Return the items of an answer.
-
-        Raises
-        ------
-        StoreError
-            If there are more than twice those that were asked for, and some: a whole document may be among them.
-        StoreTimeoutError
-            If it takes too long: the thread would go on for ever.
-        """
-        if type(answer) in (list, tuple):
-            return answer  # it is there already
-        items: list[Any] = []
-        for item in answer:
-            if len(items) >= 2 * self.asked + _SPARE:
-                raise StoreError(
-                    f"fetch gave more than {len(items)} items where {self.asked} chunks were asked for: a chunk store "
-                    "gives each chunk of the windows once"
-                )
-            if self.deadline is not None and monotonic() > self.deadline:
-                raise late_error(self.limit_s or 0.0)
-            items.append(item)
-        return items
-
-    async def drain(self, answer: Any) -> Any:
-        """Return the items of what was awaited: a generator may wait, and is read where the event loop goes on."""
-        return answer if type(answer) in (list, tuple) else await in_thread(partial(self.read, answer))
+async def _drain(answer: Any, asked: int) -> Any:
+    """Do the same with what was awaited: a generator may wait, and is read where the event loop goes on."""
+    return answer if type(answer) in (list, tuple) else await in_thread(partial(_read, answer, asked))
 
 
 def _check_answer(answer: Sequence[Any]) -> list[Chunk]:
@@ -392,15 +365,13 @@ def _take_counts(answer: Iterable[tuple[Chunk, Any]], counts: CandidateCounts) -
 
 
 def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
-    """Return a test whether a chunk is in one of `windows`, which do not overlap."""
-    if sum(map(len, windows)) <= _LISTED:
-        return {(w.doc_id, at) for w in windows for at in range(w.start, w.end)}.__contains__
-    starts = sorted((window.doc_id, window.start) for window in windows)
-    ends = {(window.doc_id, window.start): window.end for window in windows}
+    """Return a test whether a chunk is in one of `windows`."""
+    by_document: dict[str, list[Window]] = {}
+    for window in windows:
+        by_document.setdefault(window.doc_id, []).append(window)
 
     def asked_for(key: ChunkKey) -> bool:
-        at = bisect_right(starts, key) - 1
-        return at >= 0 and starts[at][0] == key[0] and key[1] < ends[starts[at]]
+        return any(window.start <= key[1] < window.end for window in by_document.get(key[0], ()))
 
     return asked_for
 

@@ -221,7 +221,7 @@ def test_a_store_of_a_newer_version_is_refused_before_anything_is_made(tmp_path:
     said = ["batch", "index", str(tmp_path / "docs"), "-o", out, "--store", "sqlite", "--address", str(path)]
     result = CliRunner().invoke(app, said, env={"COLUMNS": "300"})
     assert result.exit_code == 3, result.output
-    assert "was written by a newer RetriVex (schema version 99, this one reads 3): upgrade" in result.stderr
+    assert "was written by a newer RetriVex (schema version 99, this one reads 4): upgrade" in result.stderr
     assert not (tmp_path / "out").exists()
     assert path.read_bytes() == before
     pq.write_table(make_table(3), tmp_path / "requests.parquet")
@@ -364,24 +364,6 @@ def test_a_table_of_chunks_has_a_schema_with_its_version(tmp_path: Path) -> None
     table = WORK(job.source.read(0))
     assert table.schema.metadata[b"retrivex.schema"] == b"retrivex.batch.chunks/1"
     assert isinstance(table, pa.Table)
-
-
-def test_a_store_that_was_filled_gets_its_approximate_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index_vectors = SQLiteStore.index_vectors
-    monkeypatch.setattr(SQLiteStore, "index_vectors", lambda store: index_vectors(store, 5))  # in place of 200,000
-    work = FilesWork(ChunkWork(size=20, tokenizer="estimate", embed="hashing-16"))
-    make_files(tmp_path / "docs")
-    job = Job(file_source([tmp_path / "docs"], LoadReport(), files_per_part=3), work, OutputFolder(tmp_path / "out"))
-    with job.open() as missing:
-        assert not any(isinstance(job.make_part(number), Failed) for number in missing)
-    writer = open_writer(StoreAddress("sqlite", str(tmp_path / "store.db")))
-    write_parts(job.folder, job.source.parts, writer)
-    writer.close()
-    with SQLiteStore(tmp_path / "store.db") as store:
-        made = store.info()
-        assert made.approximate is not None
-        assert made.approximate.vectors == made.vectors
-        assert store.check() == []
 
 
 def test_a_part_that_was_damaged_is_named_before_anything_of_it_is_in_the_store(tmp_path: Path) -> None:

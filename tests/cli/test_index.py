@@ -189,6 +189,17 @@ def test_vectors_stay_of_one_model(folder: Path, tmp_path: Path) -> None:
         assert store.info().vectors == 0
 
 
+def test_with_many_vectors_it_names_engines_that_are_faster(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["index", str(folder), "--db", str(tmp_path / "store.db"), "--embed", "hashing-32"]
+    assert "pgvector" not in run(app, asked).stderr
+    monkeypatch.setattr("retrivex.cli.index.EXACT_UP_TO", 1)
+    said = " ".join(run(app, asked).stderr.split())
+    assert "vectors, all of which a question is compared with: LanceDB, Qdrant, pgvector and Milvus" in said
+    assert "retrivex batch index PATH -o FOLDER --store lancedb" in said
+
+
 def test_two_folders_that_share_a_name_are_differing_factors(folder: Path, tmp_path: Path) -> None:
     other, db = tmp_path / "other", tmp_path / "store.db"
     other.mkdir()

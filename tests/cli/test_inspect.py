@@ -69,25 +69,6 @@ def test_json_has_the_same_facts(db: Path) -> None:
     assert [item["doc_id"] for item in facts["sample"]] == ["bees.md", "page00.txt"]
 
 
-def test_it_says_how_vectors_are_searched(db: Path) -> None:
-    assert "exact: a question is compared with all vectors" in run(app, ["inspect", str(db)]).stdout
-    assert json.loads(run(app, ["inspect", str(db), "--json"]).stdout)["approximate"] is None
-    docs = str(db.parent / "docs")
-    options = ["--db", str(db), "--scope", "acme", "--tokenizer", "estimate", "--approximate-from"]
-    assert run(app, ["index", docs, *options, "14"]).exit_code == 0
-    assert (
-        "approximate: 14 vectors in 3 lists, recall 1.000 of the 50 nearest of stored ones"
-        in run(app, ["inspect", str(db)]).stdout
-    )
-    facts = json.loads(run(app, ["inspect", str(db), "--json"]).stdout)
-    assert facts["approximate"] == {"vectors": 14, "lists": 3, "later": 0, "recall": 1.0}
-    (db.parent / "docs" / "new.txt").write_text("A page came later.")
-    assert run(app, ["index", docs, *options, "1000"]).exit_code == 0
-    assert "of stored ones; 1 later ones exactly" in run(app, ["inspect", str(db)]).stdout
-    assert run(app, ["index", docs, *options, "0"]).exit_code == 0
-    assert json.loads(run(app, ["inspect", str(db), "--json"]).stdout)["approximate"] is None
-
-
 def test_a_document_is_shown_chunk_by_chunk(db: Path) -> None:
     out = run(app, ["inspect", str(db), "--document", "bees.md"]).stdout
     assert "Bees: 2 chunks" in out

@@ -30,12 +30,11 @@ from retrivex.retrieval import indexing
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
 from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.stores.cache.store import CachedChunkStore
-from retrivex.stores.sqlite import vector_runs
 
 SHARED_BYTES = 8 * PAGE
 """Of the file that processes share beside a database: below it, none is opened."""
 _REQUESTS = 12
-_DIMENSION = 256  # so that the file of vectors grows as fast as the log of the database
+_DIMENSION = 256
 
 
 class _Silent:
@@ -73,13 +72,13 @@ def _texts(store: SQLiteStore) -> dict[str, Any]:
 
 
 class StoreFilling:
-    """Documents with vectors, put one by one or in batches; others deleted; vectors compacted and listed.
+    """Documents with vectors, put one by one or in batches; others deleted.
 
     Parameters
     ----------
     before : version that is there; None for no file
     version : that is written; odd ones in batches
-    early : whether the file is one of version 0.2.0, whose vectors are moved out of it
+    early : whether the file is one of version 0.2.0, which is brought up to date
     """
 
     def __init__(self, before: int | None, version: int, *, early: bool = False) -> None:
@@ -110,7 +109,6 @@ class StoreFilling:
                 raise
 
     def _bring(self, store: SQLiteStore, version: int, tell: Tell, last: list[tuple[Document, list[Chunk]]]) -> None:
-        vector_runs.MIN_GAPS = 20
         names = []
         with store.batch(40) if version % 2 else nullcontext():
             for document, chunks in documents(version):
@@ -120,11 +118,8 @@ class StoreFilling:
                 names.append(document.doc_id)
                 if not version % 2:
                     tell.kept(document.doc_id)
-                if len(names) % 6 == 0:
-                    store.index_vectors(1)
         tell.kept(*names)
         tell.kept(*store.delete_missing(names))
-        store.index_vectors(1)
 
     def read(self, folder: Path) -> dict[str, Any]:
         with opened(folder / "store.db") as store:

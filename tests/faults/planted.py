@@ -96,7 +96,7 @@ def _told_before(original: Any) -> Any:
     return transaction
 
 
-def _too_far(_: Any, answer: Any) -> Any:
+def _too_far(answer: Any, _: int) -> Any:
     return list(islice(answer, 500_000))  # to the end, the thread would go on beside all that follows
 
 
@@ -146,7 +146,7 @@ PLANTED = (
         _stores("never"),
     ),
     PlantedFault(
-        Mutant("an answer without end is read to it", access._Reader, "read", lambda _: _too_far),
+        Mutant("an answer without end is read to it", access, "_read", lambda _: _too_far),
         _stores("endless"),
     ),
 )

@@ -88,7 +88,7 @@ def run_kills(results: dict[str, Any], total: int, keep: bool) -> list[str]:
 
 
 def kill_index() -> list[str]:
-    """Kill the embedded index while it ingests, compacts and moves vectors, alone and beside another process.
+    """Kill the embedded index while it ingests, alone and beside another process.
 
     The account stands with its speed.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import permutations
@@ -279,25 +278,6 @@ def test_an_answer_without_end_is_not_read_to_it(awaited: bool, counted: bool, t
     assert "fetch gave more than 10006 items where 3 chunks were asked for" in " ".join(made.warnings)
     assert shown_ids(made.spans) == [5]
     assert store.given == 10_007
-
-
-@pytest.mark.parametrize("awaited", [False, True])
-def test_an_answer_without_end_is_read_no_longer_than_it_is_awaited(awaited: bool) -> None:
-    """Also where so much was asked for that its number is no bound."""
-    store, composer = Endless(awaited=awaited, counted=False), SpanComposer(tokenizer=len)
-    options: dict[str, Any] = {"window": 10_000, "store_timeout_s": 0.1}
-    hits = [SeedHit(make_chunk(f"d{at}", 10_000, "Bees sleep."), 1.0) for at in range(50)]
-    if awaited:
-        made = asyncio.run(composer.acompose(hits, store, **options))
-    else:
-        made = composer.compose(hits, store, **options)
-    assert "no answer within store_timeout_s=0.1" in " ".join(made.warnings)
-    for _ in range(20):
-        read = store.given
-        time.sleep(0.1)
-        if store.given == read:
-            return
-    pytest.fail("it is still being read")
 
 
 ADDRESS = "https://PASSWORD1:SECRET22@db.example/v1/chunks?api_key=SECRET22"

@@ -8,34 +8,57 @@ import unicodedata
 from contextlib import closing
 from pathlib import Path
 
-from retrivex.stores.sqlite.list_file import list_files
-from retrivex.stores.sqlite.vector_file import VectorReader, vector_files
-from retrivex.stores.sqlite.vector_runs import vector_space
+from retrivex.stores.sqlite.schema import EARLY_TABLES
 from retrivex.text.scripts import UNSPACED_INDEX
+
+IDENTITY = "0123456789abcdef" * 2
 
 
 def with_vectors_inside(path: Path) -> Path:
-    """Turn a closed store into one of version 1, as 0.2.0 wrote it: its vectors stand in the database itself."""
+    """Turn a closed store into one of version 1, as 0.2.0 wrote it: its vectors stand in rows of their own."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
-        space = vector_space(connection) if made else None
-        if space is None or not space.generation:
+        if not _is_current(connection):
             return path
-        rows = VectorReader(path).rows(space)
         connection.execute("BEGIN")
-        connection.execute("CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)")
-        for chunk, place in connection.execute(
-            "SELECT c.id, r.place + c.id - r.chunk FROM chunks c JOIN vector_runs r ON r.document = c.document"
-        ).fetchall():
-            connection.execute("INSERT INTO vectors VALUES (?, ?)", (chunk, rows[place].tobytes()))
-        connection.execute("DROP TABLE vector_runs")
-        connection.execute("DROP TABLE vector_gaps")
-        connection.execute("DELETE FROM meta WHERE key IN ('vector_generation', 'vector_identity', 'vector_rows')")
-        connection.execute("DELETE FROM meta WHERE key GLOB 'lists*'")
-        connection.execute("PRAGMA user_version = 1")
-        connection.execute("COMMIT")
-    for file in [*vector_files(path), *list_files(path)]:
-        file.unlink()
+        connection.execute(EARLY_TABLES["vectors"])
+        for chunk, rows, dimension in _vectors(connection):
+            for at, start in enumerate(range(0, len(rows), 4 * dimension)):
+                connection.execute(
+                    "INSERT INTO vectors VALUES (?, ?)", (chunk + at, rows[start : start + 4 * dimension])
+                )
+        _end(connection, 1)
+    return path
+
+
+def with_vectors_beside(path: Path) -> Path:
+    """Turn a closed store into one of version 3: its vectors lie in a file beside it, with gaps, and are listed."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        for statement in EARLY_TABLES.values():
+            connection.execute(statement)
+        [model] = connection.execute("SELECT value FROM meta WHERE key = 'vector_dimension'").fetchall()
+        dimension = model[0]
+        content = b"RVXVEC01" + bytes.fromhex(IDENTITY) + dimension.to_bytes(4, "little")
+        content = content.ljust(64, b"\0") + bytes(4 * dimension)
+        for chunk, rows, _ in reversed(_vectors(connection)):
+            place, count = (len(content) - 64) // (4 * dimension), len(rows) // (4 * dimension)
+            connection.execute(
+                "INSERT INTO vector_runs SELECT document, ?, ?, ?, 0 FROM chunks WHERE id = ?",
+                (chunk, place, count, chunk),
+            )
+            content += rows
+        connection.execute("INSERT INTO vector_gaps VALUES (0, 1)")
+        notes = {
+            "vector_generation": 2,
+            "vector_identity": IDENTITY,
+            "vector_rows": (len(content) - 64) // (4 * dimension),
+            "lists": "{}",
+            "lists_number": 3,
+        }
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", notes.items())
+        _end(connection, 3)
+    Path(f"{path}-vectors-2").write_bytes(content)
+    Path(f"{path}-lists-3").write_bytes(b"lists")
     return path
 
 
@@ -46,9 +69,25 @@ def with_early_words(path: Path) -> Path:
         for row_id, text in connection.execute("SELECT id, text FROM chunks").fetchall():
             connection.execute("UPDATE chunks SET terms = ? WHERE id = ?", (_early_terms(text), row_id))
         connection.execute("INSERT INTO chunk_fts (chunk_fts) VALUES ('rebuild')")
-        connection.execute("PRAGMA user_version = 2")
-        connection.execute("COMMIT")
+        _end(connection, 2)
     return path
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'document_vectors'").fetchone())
+
+
+def _vectors(connection: sqlite3.Connection) -> list[tuple[int, bytes, int]]:
+    return connection.execute(
+        "SELECT first, vectors, value FROM document_vectors, meta WHERE key = 'vector_dimension' ORDER BY first"
+    ).fetchall()
+
+
+def _end(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("DROP TABLE document_vectors")
+    connection.execute("DELETE FROM meta WHERE key = 'vector_changes'")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute("COMMIT")
 
 
 def _early_terms(text: str) -> str | None:

@@ -74,9 +74,7 @@ def assert_documents_are_whole(store: SQLiteStore) -> None:
         found = store.search_text(state_of(chunks[0]), 1000, SCOPES, {"doc_id": info.doc_id})
         assert len(found) == info.chunk_count
     if store.vector_model is not None:
-        # so few lists are all read, and the approximate index finds everything
-        near, exact = (store.search_vector(_ones(store), 1000, SCOPES, exact=said) for said in (False, True))
-        assert [hit.key for hit in near] == [hit.key for hit in exact]
+        assert len(store.search_vector(_ones(store), 1000, SCOPES)) == store.info().vectors
 
 
 def state_of(chunk: Chunk) -> str:

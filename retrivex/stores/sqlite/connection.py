@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import time
 from collections import deque
 from collections.abc import Iterator, Set
 from contextlib import closing, contextmanager, suppress
@@ -15,6 +16,7 @@ from typing import Any, TypeAlias
 from retrivex.errors import StoreError, describe_cause, quoted
 
 _MAX_IDLE = 8
+_PAUSE_S = 0.01  # between two tries to switch to write-ahead logging
 _READER_CACHE_KIB = 16 * 1024
 _CHECKPOINT_PAGES = 4000  # 16 MB of log before it is copied into the file; SQLite's own 1000 copies pages too often
 WRITER_CACHE_KIB = 64 * 1024
@@ -158,6 +160,23 @@ def _has_log(path: Path) -> bool:
         return os.path.getsize(f"{path}-wal") > 0
     except OSError:
         return False
+
+
+def write_ahead(connection: sqlite3.Connection) -> str:
+    """Switch to write-ahead logging and return the journal's mode.
+
+    SQLite does not wait here for another process that switches at the same time: it has to be asked again.
+    """
+    ends = time.monotonic() + connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
+    while True:
+        try:
+            mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return mode
 
 
 SchemaObject: TypeAlias = tuple[Any, Any, Any, Any]

@@ -22,7 +22,6 @@ MAX_QUERY_TERMS = 256
 """Distinct terms of a question that are searched, the first ones; more than that is a pasted document."""
 
 _UNSPACED_RUN = re.compile(f"([{UNSPACED_INDEX}]+)")
-_NEEDED_CUTTING = re.compile(f"[{UNSPACED_INDEX}\uff00-\uffef]")  # in early files: half-width kana, full-width Latin
 
 # Left out of questions, not of the index: in an OR query they match most of the corpus and rank nothing.
 _STOP_WORDS_TEXT = (
@@ -49,15 +48,10 @@ def index_terms(text: str) -> str | None:
     return _UNSPACED_RUN.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", made)
 
 
-def match_terms(question: str, *, early: bool = False) -> list[str]:
+def match_terms(question: str) -> list[str]:
     """Return the terms of `question`, each quoted for an FTS5 query; a row matches where it holds any of them.
 
     Terms hold only letters, digits and marks, so nothing a user types can reach FTS5's query syntax.
-
-    Parameters
-    ----------
-    question : any text
-    early : read its words as the index of a file of version 1 or 2 has them
 
     Examples
     --------
@@ -68,7 +62,7 @@ def match_terms(question: str, *, early: bool = False) -> list[str]:
     >>> match_terms("???")
     []
     """
-    terms = list(dict.fromkeys(term for word in _words(question, early=early) for term in _query_terms(word)))
+    terms = list(dict.fromkeys(term for word in _words(question) for term in _query_terms(word)))
     telling = [term for term in terms if term.strip('"') not in _STOP_WORDS]
     return (telling or terms)[:MAX_QUERY_TERMS]
 
@@ -77,12 +71,9 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run))]
 
 
-def _words(question: str, *, early: bool) -> list[str]:
-    if not early:
-        question = read_text(question)
-    elif _NEEDED_CUTTING.search(question):
-        question = unicodedata.normalize("NFKC", question)
-    return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in question.lower()).split()
+def _words(question: str) -> list[str]:
+    read_as = read_text(question).lower()
+    return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in read_as).split()
 
 
 @lru_cache(maxsize=4096)

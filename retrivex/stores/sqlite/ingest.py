@@ -11,42 +11,21 @@ from typing import Literal, TypeAlias
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.stores.sqlite.connection import decoding
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
-from retrivex.stores.sqlite.rows import FIELDS, decode_text
-from retrivex.stores.sqlite.schema import COUNT_COLUMNS, SCHEMA_VERSION, add_count_columns, has_early_words
-from retrivex.stores.sqlite.vector_file import VectorWriter
-from retrivex.stores.sqlite.vector_runs import add_run, check_vector_space, remove_run, vector_space
+from retrivex.stores.sqlite.rows import FIELDS
+from retrivex.stores.sqlite.schema import COUNT_COLUMNS
+from retrivex.stores.sqlite.vector_table import add_vectors, check_vector_space, remove_vectors, vector_space
 
 PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
 
-_DOCUMENT_COLUMNS = (
-    "doc_id",
-    "content_hash",
-    "format",
-    "title",
-    "source",
-    "timestamp",
-    "scope",
-    "tokenizer",
-    "chunk_count",
-    "parent_count",
-    "vector_count",
-    "characters",
-    "page_starts",
-    "metadata",
-    "text",
-)
 _CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", *COUNT_COLUMNS, "heading_terms", "terms")
 _PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")
 
-_INSERT_TERMS = "INSERT INTO chunk_fts (rowid, body, heading) SELECT id, body, heading FROM chunk_terms WHERE"
-_DELETE_TERMS = (
+INSERT_TERMS = "INSERT INTO chunk_fts (rowid, body, heading) SELECT id, body, heading FROM chunk_terms WHERE"
+DELETE_TERMS = (
     "INSERT INTO chunk_fts (chunk_fts, rowid, body, heading) SELECT 'delete', id, body, heading FROM chunk_terms WHERE"
 )
-_EARLY_ROWS = "SELECT id, heading_path, prefix, heading_terms, text, terms FROM chunks WHERE id > ? ORDER BY id LIMIT ?"
-_ROWS_AT_ONCE = 1000
 
 
 def admit(connection: sqlite3.Connection, record: Record) -> None:
@@ -62,7 +41,7 @@ def admit(connection: sqlite3.Connection, record: Record) -> None:
         check_vector_space(vector_space(connection), record.encoder, record.vectors.shape[1])
 
 
-def write(connection: sqlite3.Connection, writer: VectorWriter, record: Record) -> PutResult:
+def write(connection: sqlite3.Connection, record: Record) -> PutResult:
     """Write `record` in place of the document of the same name."""
     doc_id = record.document.doc_id
     old = connection.execute("SELECT id, content_hash FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
@@ -70,8 +49,8 @@ def write(connection: sqlite3.Connection, writer: VectorWriter, record: Record) 
         return "unchanged"
     if old:
         remove(connection, old[0])
-    add_count_columns(connection)
-    document = connection.execute(_insert("documents", _DOCUMENT_COLUMNS), record.document_row).lastrowid
+    columns = record.document_row
+    document = connection.execute(_insert("documents", tuple(columns)), tuple(columns.values())).lastrowid
     scopes = _scope_ids(connection, record)
     connection.executemany(
         _insert("chunks", _CHUNK_COLUMNS),
@@ -87,41 +66,19 @@ def write(connection: sqlite3.Connection, writer: VectorWriter, record: Record) 
             for (name, parent), row in zip(record.parents.items(), record.parent_rows, strict=True)
         ),
     )
-    connection.execute(f"{_INSERT_TERMS} document = ?", (document,))
+    connection.execute(f"{INSERT_TERMS} document = ?", (document,))
     if record.vectors is not None:
         assert record.encoder is not None  # `prepare` refuses vectors without
-        add_run(connection, writer, document, record.vectors, record.encoder)
+        add_vectors(connection, document, record.vectors, record.encoder)
     return "updated" if old else "added"
 
 
 def remove(connection: sqlite3.Connection, document: int) -> None:
     """Delete a document by its row id with everything that belongs to it."""
-    connection.execute(f"{_DELETE_TERMS} document = ?", (document,))
-    remove_run(connection, document)
+    connection.execute(f"{DELETE_TERMS} document = ?", (document,))
+    remove_vectors(connection, document)
     for table, column in (("chunks", "document"), ("parents", "document"), ("documents", "id")):
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (document,))
-
-
-def update_words(connection: sqlite3.Connection) -> None:
-    """Read the words of a file anew that an earlier version indexed, inside the caller's transaction."""
-    if not has_early_words(connection):
-        return
-    last = -1
-    while rows := connection.execute(_EARLY_ROWS, (last, _ROWS_AT_ONCE)).fetchall():
-        for row_id, headings, prefix, heading_terms, text, terms in rows:
-            made = _read_early(headings, prefix, text)
-            if made != (heading_terms, terms):
-                connection.execute(f"{_DELETE_TERMS} id = ?", (row_id,))
-                connection.execute("UPDATE chunks SET heading_terms = ?, terms = ? WHERE id = ?", (*made, row_id))
-                connection.execute(f"{_INSERT_TERMS} id = ?", (row_id,))
-        last = rows[-1][0]
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _read_early(headings: str | None, prefix: str | None, text: str) -> tuple[str | None, str | None]:
-    with decoding("a chunk"):
-        above = () if headings is None else json.loads(headings)
-        return _above(above, None if prefix is None else decode_text(prefix)), index_terms(decode_text(text))
 
 
 def missing_documents(
@@ -148,10 +105,10 @@ def _insert(table: str, columns: Sequence[str]) -> str:
 
 def _heading_terms(chunk: Chunk) -> str | None:
     meta = chunk.metadata
-    return _above(meta.heading_path or (), meta.prefix)
+    return join_headings(meta.heading_path or (), meta.prefix)
 
 
-def _above(headings: Sequence[str], prefix: str | None) -> str | None:
+def join_headings(headings: Sequence[str], prefix: str | None) -> str | None:
     """Return what full-text search reads of the headings above a chunk and its prefix."""
     text = "\n".join([*headings, *([prefix] if prefix else ())])
     return (index_terms(text) or text) if text else None

@@ -10,17 +10,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from retrivex.errors import StoreError, quoted
+from retrivex.errors import quoted
 from retrivex.model.document import Document
 from retrivex.stores.sqlite.connection import DamagedRowError, decoding
-from retrivex.stores.sqlite.list_building import list_space
-from retrivex.stores.sqlite.list_file import ListReader, ListSpace
 from retrivex.stores.sqlite.rows import decode_mapping, decode_text
 from retrivex.stores.sqlite.schema import schema_version
-from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
-from retrivex.stores.sqlite.vector_runs import find_vector_problems, read_gaps, vector_space
+from retrivex.stores.sqlite.vector_table import vector_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +46,6 @@ class DocumentInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateInfo:
-    """The approximate index of a store's vectors.
-
-    Parameters
-    ----------
-    vectors : in its lists, deleted ones among them
-    lists : how many there are
-    later : rows of the file of vectors that came after it was written, and are all compared
-    recall : share of the 50 nearest that it found when it was written, with 64 of the stored vectors as questions;
-        questions of people lie further from what is stored, and find somewhat less
-    """
-
-    vectors: int
-    lists: int
-    later: int
-    recall: float
-
-
-@dataclass(frozen=True, slots=True)
 class StoreInfo:
     """How much of everything a store holds.
 
@@ -80,7 +56,6 @@ class StoreInfo:
     documents, chunks, parents, vectors : how many of each
     characters : length of all documents' texts, in Unicode code points
     vector_model, vector_dimension : of the vectors; None without any
-    approximate : of the approximate index of the vectors; None where they are all compared
     tokenizers : names of what counted tokens at index time
     scopes : scopes that chunks carry or carried; None stands for chunks without one
     size_bytes : of the file, without its write-ahead log
@@ -95,7 +70,6 @@ class StoreInfo:
     characters: int
     vector_model: str | None
     vector_dimension: int | None
-    approximate: ApproximateInfo | None
     tokenizers: tuple[str, ...]
     scopes: tuple[str | None, ...]
     size_bytes: int
@@ -122,23 +96,15 @@ _RULES = {
     "chunk row {} belongs to no document": "SELECT id FROM chunks WHERE document NOT IN (SELECT id FROM documents)",
     "parent {} belongs to no document": "SELECT name FROM parents WHERE document NOT IN (SELECT id FROM documents)",
     "chunk row {} has no scope row": "SELECT id FROM chunks WHERE scope NOT IN (SELECT id FROM scopes)",
-}
-
-_VECTOR_RULES = {
-    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
-        coalesce((SELECT count FROM vector_runs r WHERE r.document = d.id), 0)""",
-    "the vectors of document {} are not those of its chunks": """SELECT d.doc_id FROM vector_runs r
-        JOIN documents d ON d.id = r.document WHERE r.count <> d.chunk_count OR EXISTS
-        (SELECT 1 FROM chunks c WHERE c.document = d.id AND c.id NOT BETWEEN r.chunk AND r.chunk + r.count - 1)""",
-    "vectors of row {} belong to no document": """SELECT document FROM vector_runs
+    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE 4 * vector_count *
+        coalesce((SELECT value FROM meta WHERE key = 'vector_dimension'), 0) <>
+        coalesce((SELECT length(vectors) FROM document_vectors v WHERE v.document = d.id), 0)""",
+    "the vectors of document {} are not those of its chunks": """SELECT d.doc_id FROM document_vectors v
+        JOIN documents d ON d.id = v.document WHERE d.vector_count <> d.chunk_count OR EXISTS
+        (SELECT 1 FROM chunks c WHERE c.document = d.id
+          AND c.id NOT BETWEEN v.first AND v.first + d.chunk_count - 1)""",
+    "vectors of row {} belong to no document": """SELECT document FROM document_vectors
         WHERE document NOT IN (SELECT id FROM documents)""",
-}
-
-# vectors that stand in the database itself
-_BLOB_RULES = {
-    "document {} lacks vectors": """SELECT doc_id FROM documents d WHERE vector_count <>
-        (SELECT count(*) FROM chunks c JOIN vectors v ON v.chunk = c.id WHERE c.document = d.id)""",
-    "vector {} belongs to no chunk": "SELECT chunk FROM vectors WHERE chunk NOT IN (SELECT id FROM chunks)",
 }
 
 
@@ -177,10 +143,9 @@ def _decode_info(row: Sequence[Any]) -> DocumentInfo:
     return DocumentInfo(*row)
 
 
-def read_info(
-    connection: sqlite3.Connection, path: Path, space: VectorSpace | None, listed: ListSpace | None
-) -> StoreInfo:
+def read_info(connection: sqlite3.Connection, path: Path) -> StoreInfo:
     """Return how much of everything there is."""
+    space = vector_space(connection)
     documents, chunks, parents, vectors, characters = connection.execute(_SUMS).fetchone()
     tokenizers = connection.execute(
         "SELECT DISTINCT tokenizer FROM documents WHERE tokenizer IS NOT NULL ORDER BY tokenizer"
@@ -195,9 +160,6 @@ def read_info(
         characters,
         None if space is None else space.model,
         None if space is None else space.dimension,
-        None
-        if space is None or listed is None
-        else ApproximateInfo(listed.entries, listed.lists, space.rows - listed.rows, listed.recall),
         tuple(decode_text(row[0]) for row in tokenizers),
         tuple(
             None if row[0] is None else decode_text(row[0])
@@ -207,42 +169,14 @@ def read_info(
     )
 
 
-def find_problems(connection: sqlite3.Connection, vectors: VectorReader, lists: ListReader) -> list[str]:
+def find_problems(connection: sqlite3.Connection) -> list[str]:
     """Return what is wrong, in words: SQLite's own check, half documents, and an index that differs from the text."""
     problems = [row[0] for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-    space = vector_space(connection)
-    rules = {**_RULES, **({} if space is None else _VECTOR_RULES if space.generation else _BLOB_RULES)}
-    for words, query in rules.items():
+    for words, query in _RULES.items():
         problems += [words.format(repr(row[0])) for row in connection.execute(query)]
-    problems += find_vector_problems(connection, vectors)
-    problems += find_list_problems(connection, space, lists)
     try:
         # rank 1: compare the index with the texts it was made from, not only with itself
         connection.execute("INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
         problems.append(f"the full-text index does not match the chunks ({error}); index again into a new file")
     return problems
-
-
-def find_list_problems(connection: sqlite3.Connection, space: VectorSpace | None, reader: ListReader) -> Iterator[str]:
-    """Yield what is wrong with the approximate index: it must hold every row that it covers, once. Reads all of it."""
-    listed = list_space(connection, space)
-    if listed is None or space is None:
-        return
-    try:
-        lists, checksum = reader.lists(listed), reader.checksum(listed)
-    except StoreError as error:
-        yield str(error)
-        return
-    if checksum != listed.checksum:
-        yield "the approximate index is not the one that was written; make it anew with index_vectors()"
-        return
-    places = lists.places
-    held = np.zeros(listed.rows, bool)
-    inside = bool(places.min() >= 0 and places.max() < listed.rows)
-    if inside:
-        held[places] = True
-    once = inside and np.count_nonzero(held) == listed.entries
-    held[[place for place in read_gaps(connection, space).tolist() if place < listed.rows]] = True
-    if not once or not held.all():
-        yield "the approximate index does not hold each vector once; make it anew with index_vectors()"

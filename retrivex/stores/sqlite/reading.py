@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.window import Window
+from retrivex.stores.sqlite.connection import DamagedRowError
 from retrivex.stores.sqlite.filters import Where, compile_where
-from retrivex.stores.sqlite.list_file import ListReader
 from retrivex.stores.sqlite.rows import FIELDS, decode_chunk, decode_text
-from retrivex.stores.sqlite.schema import COUNT_COLUMNS, count_columns
 from retrivex.stores.sqlite.text_ranking import MATCH_JOINS, promising
-from retrivex.stores.sqlite.vector_file import VectorReader, VectorSpace
-from retrivex.stores.sqlite.vector_reading import Scored, rank_vectors, read_embeddings, vector_columns
-from retrivex.stores.sqlite.vector_runs import vector_space
-from retrivex.stores.sqlite.vectors import Floats
+from retrivex.stores.sqlite.vector_table import Places, VectorCache, embeddings_of, vector_space
+from retrivex.stores.sqlite.vectors import Floats, nearest
 from retrivex.tokens.stored import StoredCount
 
+Scored: TypeAlias = list[tuple[int, float]]
+"""(row id of a chunk, score)."""
+
+_GATHERED_SHARE = 0.25  # of all vectors, up to which copying those is quicker than multiplying all
 _MAX_K = 2**31
 
 _TIES = 1000
@@ -37,24 +40,23 @@ _PARENT = ", ".join(f"p.{field}" for field in FIELDS)
 _SCOPE_IDS = "SELECT a.id FROM json_each(?) allowed CROSS JOIN scopes a ON a.scope IS allowed.value"
 
 # CROSS JOIN fixes the order of the loops: the planner knows nothing of json_each's size and might begin with a scan.
-_FETCH = f"""
-SELECT d.doc_id, s.scope, {{vector}}, {{tokens}}, {_CHUNK}
+FETCH = f"""
+SELECT d.doc_id, s.scope, c.id, d.tokenizer, c.tokens, c.tokens_checksum, c.unit_cuts, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN documents d ON d.doc_id = json_extract(w.value, '$[0]')
 CROSS JOIN chunks c ON c.document = d.id
   AND c.chunk_id BETWEEN json_extract(w.value, '$[1]') AND json_extract(w.value, '$[2]')
 CROSS JOIN scopes s ON s.id = c.scope
-{{join}}
 WHERE c.scope IN ({_SCOPE_IDS})
 """
+"""The statement of `fetch`; a test reads its query plan."""
 
 _HITS = f"""
-SELECT d.doc_id, s.scope, {{vector}}, w.key, NULL, NULL, {_CHUNK}
+SELECT d.doc_id, s.scope, c.id, {_CHUNK}
 FROM json_each(?) w
 CROSS JOIN chunks c ON c.id = w.value
 CROSS JOIN documents d ON d.id = c.document
 CROSS JOIN scopes s ON s.id = c.scope
-{{join}}
 """
 
 _PARENTS = f"""
@@ -67,29 +69,12 @@ WHERE p.scope IN ({_SCOPE_IDS})
 """
 
 
-def fetch_statement(
-    space: VectorSpace | None, *, with_tokens: bool, columns: Collection[str] = tuple(COUNT_COLUMNS)
-) -> str:
-    """Return the SQL that `fetch` runs; a test reads its query plan."""
-    vector, join = vector_columns(space)
-    return _FETCH.format(
-        vector=vector,
-        tokens=", ".join(
-            [
-                "CASE WHEN d.tokenizer = ? THEN c.tokens END" if with_tokens else "NULL",
-                *[f"c.{name}" if with_tokens and name in columns else "NULL" for name in COUNT_COLUMNS],
-            ]
-        ),
-        join=join,
-    )
-
-
 def fetch(
     connection: sqlite3.Connection,
     windows: Sequence[Window],
     scope: Scope,
     *,
-    vectors: VectorReader | None,
+    vectors: VectorCache | None,
     tokenizer: str | None = None,
 ) -> list[tuple[Chunk, StoredCount | None]]:
     """Return the chunks of `windows` that `scope` may see, with the token counts stored for `tokenizer`.
@@ -98,14 +83,14 @@ def fetch(
     ----------
     vectors : where the chunks' vectors are read; None for chunks without
     """
-    with_tokens = tokenizer is not None
-    columns = count_columns(connection) if with_tokens else ()
-    space = None if vectors is None else vector_space(connection)
-    sql = fetch_statement(space, with_tokens=with_tokens, columns=columns)
-    values = [_windows_json(windows), _scopes_json(scope)]
-    rows = connection.execute(sql, values if tokenizer is None else [tokenizer, *values]).fetchall()
-    counts = (None if row[3] is None else StoredCount(*row[3:6]) for row in rows)
-    return list(zip(_chunks(rows, space, vectors), counts, strict=True))
+    rows = connection.execute(FETCH, (_windows_json(windows), _scopes_json(scope))).fetchall()
+    counts = (
+        StoredCount(*row[4:7]) if tokenizer is not None and row[3] == tokenizer and row[4] is not None else None
+        for row in rows
+    )
+    chunks = [decode_chunk(row[0], row[1], row[7:]) for row in rows]
+    _add_embeddings(connection, vectors, chunks, [row[2] for row in rows])
+    return list(zip(chunks, counts, strict=True))
 
 
 def fetch_parents(connection: sqlite3.Connection, parent_ids: Sequence[str], scope: Scope) -> dict[str, Chunk | str]:
@@ -161,39 +146,60 @@ def _rank_matches(
 
 
 def rank_nearest(
-    connection: sqlite3.Connection,
-    vectors: VectorReader,
-    lists: ListReader | None,
-    query: Floats,
-    k: int,
-    scope: Scope,
-    where: Where | None,
+    connection: sqlite3.Connection, vectors: VectorCache, query: Floats, k: int, scope: Scope, where: Where | None
 ) -> Scored:
     """Return the `k` rows nearest to the unit vector `query` by cosine, inside the caller's snapshot."""
     space = vector_space(connection)
     if space is None or k == 0:
         return []
+    matrix = vectors.read(connection, space)
     restriction, values = _restriction(connection, scope, where)
-    return rank_vectors(connection, space, vectors, lists, query, min(k, _MAX_K), restriction, values)
+    if restriction:
+        places = matrix.find(_allowed(connection, restriction, values))
+        places = places[places >= 0]
+    else:
+        places = np.arange(len(matrix.rows))
+    best, scores = _nearest(matrix.rows, places, query, min(k, _MAX_K))
+    chunks = matrix.chunks[best].tolist()
+    keys = _keys(connection, chunks)
+    if len(keys) < len(chunks):
+        raise DamagedRowError("vectors belong to no chunk")
+    ranked = sorted((-score, keys[chunk], chunk) for chunk, score in zip(chunks, scores.tolist(), strict=True))
+    return [(chunk, -score) for score, _, chunk in ranked[:k]]
 
 
-def load_hits(connection: sqlite3.Connection, ranked: Scored, *, vectors: VectorReader | None) -> list[SeedHit]:
+def _allowed(connection: sqlite3.Connection, restriction: str, values: Sequence[Any]) -> list[int]:
+    """Return the row ids of the chunks that a restriction leaves."""
+    sql = f"SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE 1{restriction}"
+    return [row[0] for row in connection.execute(sql, values)]
+
+
+def _nearest(rows: Floats, places: Places, query: Floats, k: int) -> tuple[Places, Floats]:
+    """Return the best `k` of `places`, and what ties with the last of them, with their cosines."""
+    few = len(places) <= _GATHERED_SHARE * len(rows)
+    cosines = rows[places] @ query if few else (rows @ query)[places]
+    exact = query.astype(np.float64)
+    best, scores = nearest(cosines, k, lambda at: rows[places[at]].astype(np.float64) @ exact)
+    return places[best], scores
+
+
+def load_hits(connection: sqlite3.Connection, ranked: Scored, *, vectors: VectorCache | None) -> list[SeedHit]:
     """Return the chunks of `ranked` with their scores, best first, ties by document and chunk id."""
-    space = None if vectors is None else vector_space(connection)
-    vector, join = vector_columns(space)
-    sql = _HITS.format(vector=vector, join=join)
-    rows = connection.execute(sql, (json.dumps([row_id for row_id, _ in ranked]),)).fetchall()
-    found = zip(_chunks(rows, space, vectors), rows, strict=True)
-    hits = [SeedHit(chunk, ranked[row[3]][1]) for chunk, row in found]
+    scores = dict(ranked)
+    rows = connection.execute(_HITS, (json.dumps(list(scores)),)).fetchall()
+    chunks = [decode_chunk(row[0], row[1], row[3:]) for row in rows]
+    _add_embeddings(connection, vectors, chunks, [row[2] for row in rows])
+    hits = [SeedHit(chunk, scores[row[2]]) for chunk, row in zip(chunks, rows, strict=True)]
     return sorted(hits, key=lambda hit: (-hit.similarity_score, hit.key))
 
 
-def _chunks(rows: Sequence[Sequence[Any]], space: VectorSpace | None, vectors: VectorReader | None) -> list[Chunk]:
-    chunks = [decode_chunk(row[0], row[1], row[6:]) for row in rows]
-    if space is not None and vectors is not None:
-        for chunk, vector in zip(chunks, read_embeddings(space, vectors, [row[2] for row in rows]), strict=True):
+def _add_embeddings(
+    connection: sqlite3.Connection, vectors: VectorCache | None, chunks: Sequence[Chunk], ids: Sequence[int]
+) -> None:
+    space = None if vectors is None or not chunks else vector_space(connection)
+    if vectors is not None and space is not None:
+        for chunk, vector in zip(chunks, embeddings_of(vectors.read(connection, space), ids), strict=True):
             chunk.embedding = vector
-    return chunks
 
 
 def _keys(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[int, ChunkKey]:

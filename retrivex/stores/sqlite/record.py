@@ -66,26 +66,26 @@ class Record:
     encoder: str | None
 
     @property
-    def document_row(self) -> tuple[Any, ...]:
-        """Values of the documents table."""
+    def document_row(self) -> dict[str, Any]:
+        """Columns of the documents table with their values."""
         document = self.document
-        return (
-            document.doc_id,
-            self.content_hash,
-            document.format,
-            document.title,
-            document.source,
-            encode_time(document.timestamp),
-            document.scope,
-            self.tokenizer,
-            len(self.chunks),
-            len(self.parents),
-            0 if self.vectors is None else len(self.vectors),
-            len(document.text),
-            json.dumps(document.page_starts),
-            encode_mapping(document.metadata),
-            document.text,
-        )
+        return {
+            "doc_id": document.doc_id,
+            "content_hash": self.content_hash,
+            "format": document.format,
+            "title": document.title,
+            "source": document.source,
+            "timestamp": encode_time(document.timestamp),
+            "scope": document.scope,
+            "tokenizer": self.tokenizer,
+            "chunk_count": len(self.chunks),
+            "parent_count": len(self.parents),
+            "vector_count": 0 if self.vectors is None else len(self.vectors),
+            "characters": len(document.text),
+            "page_starts": json.dumps(document.page_starts),
+            "metadata": encode_mapping(document.metadata),
+            "text": document.text,
+        }
 
 
 def prepare(

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing
 from functools import cache
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import SchemaObject, check_objects, list_objects
+from retrivex.stores.sqlite.connection import SchemaObject, check_objects, list_objects, write_ahead
 from retrivex.stores.sqlite.fts import TOKENIZER
 
 APPLICATION_ID = 0x52565831
 """`RVX1` in the file's header: distinguishes a store from other SQLite databases."""
 
-SCHEMA_VERSION = 3
-"""3 has words as `retrivex.text.words` reads them. 2 has vectors in a file of their own, which 1 has in a table."""
-
-_PAUSE_S = 0.01
+SCHEMA_VERSION = 4
+"""4 has the vectors of each document in a row. Files of earlier versions are brought up to date by `migration`."""
 
 # What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
 _CHUNK_FIELDS = """
@@ -35,6 +31,13 @@ _CHUNK_FIELDS = """
   prefix TEXT,
   sequence_kinds INTEGER NOT NULL,
 """
+
+VECTOR_TABLE = """CREATE TABLE document_vectors (
+      document INTEGER PRIMARY KEY,
+      first INTEGER NOT NULL,
+      vectors BLOB NOT NULL
+    )"""
+"""`vectors` are rows of float32, of the chunk with the row id `first` and of those that follow it."""
 
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
@@ -80,8 +83,7 @@ _TABLES = (
       text TEXT NOT NULL
     )""",
     "CREATE INDEX parents_document ON parents (document)",
-    # of version 1; empty, and dropped with the first vector
-    "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    VECTOR_TABLE,
     # The index reads chunks through this view, when rows come and when they go: what is deleted is exactly what was
     # inserted, and no second copy of the text is kept (`terms` is set only where the text itself will not do).
     """CREATE VIEW chunk_terms AS
@@ -93,17 +95,21 @@ _TABLES = (
     "INSERT INTO chunk_fts (chunk_fts, rank) VALUES ('automerge', 16)",
 )
 
-_VECTOR_TABLES = (
-    # rows `place` to `place + count` of the file are the vectors of the chunks from row id `chunk` on
-    """CREATE TABLE IF NOT EXISTS vector_runs (
+COUNT_COLUMNS = {"tokens_checksum": "INTEGER", "unit_cuts": "BLOB"}
+"""Columns of chunks that go with their token counts, as `StoredCount` has them; files of 0.2.0 have none of them."""
+
+# of versions 1 to 3, whose vectors stood in a table of their own, or in a file that these describe
+EARLY_TABLES = {
+    "vectors": "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    "vector_runs": """CREATE TABLE vector_runs (
       document INTEGER PRIMARY KEY,
       chunk INTEGER NOT NULL,
       place INTEGER NOT NULL UNIQUE,
       count INTEGER NOT NULL,
       checksum INTEGER NOT NULL
     )""",
-    "CREATE TABLE IF NOT EXISTS vector_gaps (place INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
-)
+    "vector_gaps": "CREATE TABLE vector_gaps (place INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
+}
 
 
 def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool) -> None:
@@ -113,13 +119,18 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
     ------
     StoreError
         If the file belongs to another application or to a newer RetriVex, holds anything that no version made, is
-        empty and `read_only`, or lies where write-ahead logging cannot work.
+        empty or of an earlier version and `read_only`, or lies where write-ahead logging cannot work.
     """
-    if _is_current(connection, path):
+    if _is_store(connection, path):
+        if read_only and schema_version(connection) < SCHEMA_VERSION:
+            raise StoreError(
+                f"{path} was written by an earlier RetriVex: open it once for writing, as `retrivex inspect --check` "
+                "does, which brings it up to date"
+            )
         return
     if read_only:
         raise StoreError(f"{path} is empty: there is nothing to read; index documents into it first")
-    mode = _write_ahead(connection)
+    mode = write_ahead(connection)
     if mode != "wal":
         raise StoreError(
             f"{path} cannot use write-ahead logging (journal mode is {mode!r}), which keeps readers and writers "
@@ -127,7 +138,7 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         )
     connection.execute("BEGIN IMMEDIATE")
     # another process may have been faster between the first look and the lock
-    if not _is_current(connection, path):
+    if not _is_store(connection, path):
         for statement in _TABLES:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -135,59 +146,32 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
     connection.execute("COMMIT")
 
 
-COUNT_COLUMNS = {"tokens_checksum": "INTEGER", "unit_cuts": "BLOB"}
-"""Columns of chunks that go with their token counts, as `StoredCount` has them; files of 0.2.0 have none of them."""
-
-
-def count_columns(connection: sqlite3.Connection) -> frozenset[str]:
-    """Return those of `COUNT_COLUMNS` that a file has."""
-    found = connection.execute("SELECT name FROM pragma_table_info('chunks')")
-    return frozenset(COUNT_COLUMNS).intersection(name for (name,) in found)
-
-
 def add_count_columns(connection: sqlite3.Connection) -> None:
-    """Add those that are missing, inside the caller's transaction.
-
-    Versions that do not know them leave them empty, so that nothing believes the counts that they write.
-    """
-    for name in sorted(COUNT_COLUMNS.keys() - count_columns(connection)):
+    """Add those of `COUNT_COLUMNS` that a file lacks, inside the caller's transaction."""
+    known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('chunks')")}
+    for name in sorted(COUNT_COLUMNS.keys() - known):
         connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
 
 
 @cache
 def _objects() -> frozenset[SchemaObject]:
-    """Return all that a file of any version may hold: without some columns, with those added, with vectors or not."""
+    """Return all that a file may hold, whatever version made it, before and after it was brought up to date."""
     made: set[SchemaObject] = set()
-    for known in range(len(COUNT_COLUMNS) + 1):
-        later = sorted(COUNT_COLUMNS)[known:]
+    early = [_without_count_columns(statement) for statement in _TABLES]
+    for tables in (_TABLES, early):
         with closing(sqlite3.connect(":memory:")) as connection:
-            for statement in _TABLES:
-                for name in later:
-                    statement = statement.replace(f"      {name} {COUNT_COLUMNS[name]},\n", "")
+            for statement in (*tables, *EARLY_TABLES.values()):
                 connection.execute(statement)
             made.update(list_objects(connection))
-            for name in later:
-                connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
-                made.update(list_objects(connection))
-            add_vector_tables(connection)
+            add_count_columns(connection)
             made.update(list_objects(connection))
     return frozenset(made)
 
 
-def add_vector_tables(connection: sqlite3.Connection) -> None:
-    """Turn a file into one whose vectors lie beside it, inside the caller's transaction."""
-    for statement in _VECTOR_TABLES:
-        connection.execute(statement)
-
-
-def drop_vector_blobs(connection: sqlite3.Connection) -> None:
-    """Remove the table in which version 1 kept vectors, inside the caller's transaction."""
-    connection.execute("DROP TABLE IF EXISTS vectors")
-
-
-def has_early_words(connection: sqlite3.Connection) -> bool:
-    """Whether the index of a file has words as version 0.2 read them."""
-    return schema_version(connection) < SCHEMA_VERSION
+def _without_count_columns(statement: str) -> str:
+    for name, kind in COUNT_COLUMNS.items():
+        statement = statement.replace(f"      {name} {kind},\n", "")
+    return statement
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
@@ -196,40 +180,13 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return version
 
 
-@contextmanager
-def _one_look(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        if connection.in_transaction:  # not after an error that has ended it
-            connection.execute("ROLLBACK")
-
-
-def _write_ahead(connection: sqlite3.Connection) -> str:
-    """Switch to write-ahead logging and return the journal's mode.
-
-    SQLite does not wait here for another process that switches at the same time: it has to be asked again.
-    """
-    ends = time.monotonic() + connection.execute("PRAGMA busy_timeout").fetchone()[0] / 1000
-    while True:
-        try:
-            mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY or time.monotonic() >= ends:
-                raise
-            time.sleep(_PAUSE_S)
-        else:
-            return mode
-
-
-def _is_current(connection: sqlite3.Connection, path: str) -> bool:
-    """Whether the file is a store of this version; False where it is still empty."""
-    # in one transaction: another process may make the tables between two looks
-    with nullcontext() if connection.in_transaction else _one_look(connection):
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = schema_version(connection)
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+def _is_store(connection: sqlite3.Connection, path: str) -> bool:
+    """Whether the file is a store of this or an earlier version; False where it is still empty."""
+    # in one statement: another process may make the tables between two looks
+    application, version, tables = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
     if application == 0 and tables == 0:
         return False
     if application != APPLICATION_ID:

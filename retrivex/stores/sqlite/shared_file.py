@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors, store_path
-
-_PAUSE_S = 0.01  # between two tries to make the tables
+from retrivex.stores.sqlite.connection import (
+    check_objects,
+    connect,
+    objects_of,
+    sqlite_errors,
+    store_path,
+    write_ahead,
+)
 
 
 class SharedFile:
@@ -48,25 +52,13 @@ class SharedFile:
         with sqlite_errors(str(self.path)):
             self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)
             try:
-                self._prepare(schema, time.monotonic() + busy_timeout_s)
+                write_ahead(self._connection)
+                # before anything is made: an index computes what is in its table
+                check_objects(self._connection, str(self.path), objects_of(schema))
+                self._connection.executescript(f"BEGIN IMMEDIATE; {schema}; COMMIT")
             except (StoreError, sqlite3.Error):
                 self._connection.close()
                 raise
-
-    def _prepare(self, schema: str, deadline: float) -> None:
-        """Make the tables; try again while other processes do the same, as SQLite does not wait for that by itself."""
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                # before anything is made: an index computes what is in its table
-                check_objects(self._connection, str(self.path), objects_of(schema))
-                self._connection.executescript(schema)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(_PAUSE_S)
-            else:
-                return
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The embedded store: documents, chunks, parents and full-text index in one SQLite file, vectors in one beside it."""
+"""The embedded store: documents, chunks, parents, full-text index and vectors in one SQLite file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +38,6 @@ from retrivex.stores.sqlite.ingest import (
     admit,
     missing_documents,
     remove,
-    update_words,
     write,
 )
 from retrivex.stores.sqlite.inspection import (
@@ -51,69 +49,18 @@ from retrivex.stores.sqlite.inspection import (
     read_info,
     read_infos,
 )
-from retrivex.stores.sqlite.list_building import (
-    LISTED_FROM,
-    Places,
-    adopt_part,
-    drop_lists,
-    list_space,
-    move_lists,
-    needs_lists,
-    plan_lists,
-    write_lists,
-    write_part,
-)
-from retrivex.stores.sqlite.list_file import (
-    ListFileError,
-    ListPart,
-    ListReader,
-    Lists,
-    ListSpace,
-    ListWriter,
-    NewerListFileError,
-    list_files,
-    list_parts,
-    list_path,
-    remove_parts,
-)
+from retrivex.stores.sqlite.migration import bring_up_to_date
 from retrivex.stores.sqlite.record import prepare
 from retrivex.stores.sqlite.rows import decode_text
-from retrivex.stores.sqlite.schema import ensure_schema, has_early_words
-from retrivex.stores.sqlite.vector_file import (
-    Floats,
-    MissingVectorFileError,
-    VectorFileError,
-    VectorReader,
-    VectorSpace,
-    VectorWriter,
-    current_file,
-    vector_files,
-)
-from retrivex.stores.sqlite.vector_runs import (
-    check_vector_space,
-    compact,
-    drop_runs,
-    move_out,
-    needs_compacting,
-    read_gaps,
-    vector_identity,
-    vector_space,
-)
+from retrivex.stores.sqlite.schema import SCHEMA_VERSION, ensure_schema, schema_version
+from retrivex.stores.sqlite.vector_table import VectorCache, check_vector_space, drop_vectors, vector_space
 from retrivex.stores.sqlite.vectors import unit_rows
 from retrivex.tokens.stored import StoredCount
 
-_Answer = TypeVar("_Answer")
-_ATTEMPTS = 2  # of building the approximate index beside other writers, who may move the vectors meanwhile
-
 
 def store_files(path: Path) -> list[Path]:
-    """Return every file that a store at `path` may consist of: the database, its log, and its vectors."""
-    return [
-        *(Path(f"{path}{suffix}") for suffix in SUFFIXES),
-        *vector_files(path),
-        *list_files(path),
-        *list_parts(path),
-    ]
+    """Return every file that a store at `path` may consist of: the database and its log."""
+    return [Path(f"{path}{suffix}") for suffix in SUFFIXES]
 
 
 class SQLiteStore:
@@ -125,7 +72,8 @@ class SQLiteStore:
 
     Parameters
     ----------
-    path : the file; created where it does not exist. While the store is open, `-wal` and `-shm` files lie beside it.
+    path : the file; created where it does not exist, and brought up to date where an earlier version wrote it. While
+        the store is open, `-wal` and `-shm` files lie beside it.
     read_only : the file must exist and is not written; closing leaves no files beside it that were not there. Where its
         folder cannot be written either, it is read as it is, without locks: nobody may write it meanwhile
     with_embeddings : whether chunks come with their vectors (of length one) where the file has them
@@ -166,11 +114,7 @@ class SQLiteStore:
         self._pending = 0
         self._read_only = read_only
         self._busy_timeout_s = busy_timeout_s
-        self._vectors = VectorReader(self.path)
-        self._vector_writer = VectorWriter(self.path)
-        self._lists = ListReader(self.path)
-        self._list_writer = ListWriter(self.path)
-        self._is_tidy = False  # what killed processes left beside the file is looked for once
+        self._vectors = VectorCache()
         self._readers = ReaderPool(self.path, read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._writer: sqlite3.Connection | None = None
         mode = "ro" if read_only else "rwc"
@@ -178,6 +122,8 @@ class SQLiteStore:
             connection = connect(self.path, mode=mode, busy_timeout_s=busy_timeout_s, cache_kib=WRITER_CACHE_KIB)
             try:
                 ensure_schema(connection, str(self.path), read_only=read_only)
+                if schema_version(connection) < SCHEMA_VERSION:
+                    bring_up_to_date(connection, self.path)
             except BaseException:
                 connection.close()
                 self.close()
@@ -202,9 +148,7 @@ class SQLiteStore:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
-                self._vector_writer.close()
         self._vectors.close()
-        self._lists.close()
         if self._read_only:
             remove_empty_log(self.path, self._busy_timeout_s)
 
@@ -263,7 +207,7 @@ class SQLiteStore:
         )
         with self._transaction(len(record.chunks)) as connection:
             admit(connection, record)
-            return write(connection, self._vector_writer, record)
+            return write(connection, record)
 
     def is_current(self, doc_id: str, content_hash: str) -> bool:
         """Whether the store holds `doc_id` with this `content_hash()`, so that it need not be chunked again."""
@@ -297,53 +241,10 @@ class SQLiteStore:
 
     def drop_vectors(self) -> None:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""
-        with self._transaction(move=False) as connection:
-            drop_lists(connection, self._list_writer, vector_space(connection))
-            drop_runs(connection, self._vector_writer)
+        with self._transaction() as connection:
+            drop_vectors(connection)
             connection.execute("DELETE FROM meta WHERE key = 'model_folder'")
             connection.execute("UPDATE documents SET content_hash = '', vector_count = 0 WHERE vector_count > 0")
-
-    def index_vectors(self, from_vectors: int = LISTED_FROM) -> bool:
-        """Build the approximate index of the vectors, or bring it up to date, where it saves time.
-
-        With it, a question is compared with a share of the vectors; what that finds is compared exactly. Vectors that
-        are stored later are all compared, and deleted ones are left out, so that it need not be called after each
-        change: it does something where more than a twentieth of the vectors came later, or the index is missing or
-        damaged. `Indexer.index`, and so `retrivex index`, calls it. A million vectors of 384 dimensions take some 20 s.
-        Others can write meanwhile, but where a batch is open.
-
-        Parameters
-        ----------
-        from_vectors : least number of vectors, deleted ones that are still in the file among them; 0 goes without the
-            index, and removes it
-
-        Returns
-        -------
-        bool
-            Whether it was written.
-
-        Raises
-        ------
-        StoreError
-            If `from_vectors` is negative, the store is closed or read-only, or the files cannot be read or written.
-        """
-        if isinstance(from_vectors, bool) or not isinstance(from_vectors, int) or from_vectors < 0:
-            raise StoreError(
-                f"from_vectors is {from_vectors!r}: give the number of vectors from which on there is an approximate "
-                f"index, {LISTED_FROM:,} as a rule, or 0 for none"
-            )
-        writer = self._writing_connection()  # before any work, and before a part is written
-        if from_vectors == 0:
-            with self._readers.snapshot() as connection:
-                if self._spaces(connection)[0] is None:
-                    return False
-        # the vectors of a batch that is open can be seen from inside alone
-        elif not writer.in_transaction:
-            for _ in range(_ATTEMPTS):
-                written = self._list_beside(from_vectors)
-                if written is not None:
-                    return written
-        return self._list_inside(from_vectors)
 
     @contextmanager
     def batch(self, chunks: int = 10_000) -> Iterator[None]:
@@ -412,15 +313,12 @@ class SQLiteStore:
         _check_k(k)
         if not isinstance(question, str):
             raise StoreError(f"question is {question!r}: it must be text; a vector goes to search_vector")
-
-        def ask(connection: sqlite3.Connection) -> list[SeedHit]:
-            terms = match_terms(question, early=has_early_words(connection))
-            if not terms or k == 0:
-                return []
+        terms = match_terms(question)
+        if not terms or k == 0:
+            return []
+        with self._readers.snapshot() as connection:
             ranked = reading.rank_text(connection, terms, k, scope, where)
             return reading.load_hits(connection, ranked, vectors=self._embeddings())
-
-        return self._read(ask)
 
     def search_vector(
         self,
@@ -430,12 +328,10 @@ class SQLiteStore:
         where: Where | None = None,
         *,
         encoder: str | None = None,
-        exact: bool = False,
     ) -> list[SeedHit]:
-        """Return the `k` chunks nearest to `vector` by cosine.
+        """Return the `k` chunks nearest to `vector` by cosine, which is compared with all vectors.
 
-        Scores are exact. Where there is an approximate index (see `index_vectors`), some of the nearest may be missing
-        from the hits; there are as many of them as ever. More than 1,000 hits are always searched exactly.
+        The first question reads them all into memory, where they stay until some of them change.
 
         Parameters
         ----------
@@ -444,7 +340,6 @@ class SQLiteStore:
         scope : what the caller may see
         where : see `Where`
         encoder : name of the model `vector` comes from; compared with the file's where given
-        exact : compare all vectors, also where there is an approximate index
 
         Raises
         ------
@@ -456,16 +351,13 @@ class SQLiteStore:
         if not query.any():
             raise StoreError("the question's vector is zero: it is similar to nothing; search by text instead")
 
-        def ask(connection: sqlite3.Connection) -> list[SeedHit]:
+        with self._readers.snapshot() as connection:
             space = vector_space(connection)
             if space is None:
                 raise StoreError(f"{self.path} holds no vectors: index with an encoder, or search by text")
             check_vector_space(space, encoder, len(query))
-            lists = None if exact else self._lists
-            ranked = reading.rank_nearest(connection, self._vectors, lists, query, k, scope, where)
+            ranked = reading.rank_nearest(connection, self._vectors, query, k, scope, where)
             return reading.load_hits(connection, ranked, vectors=self._embeddings())
-
-        return self._read(ask)
 
     # -- inspection
 
@@ -477,12 +369,6 @@ class SQLiteStore:
         return None if space is None else space.model
 
     @property
-    def has_early_words(self) -> bool:
-        """Whether words are as version 0.2 read them, which some spellings do not find; until the next change."""
-        with self._readers.connection() as connection:
-            return has_early_words(connection)
-
-    @property
     def model_folder(self) -> str | None:
         """Folder that the vectors' model was read from; None for a model that has a name, or where it is not known."""
         with self._readers.connection() as connection:
@@ -491,7 +377,7 @@ class SQLiteStore:
 
     def set_model_folder(self, folder: str) -> None:
         """Remember the folder that the vectors' model is read from."""
-        with self._transaction(move=False) as connection:
+        with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('model_folder', ?)", (folder,))
 
     def get_document(self, doc_id: str, scope: Scope = None) -> Document | None:
@@ -518,59 +404,40 @@ class SQLiteStore:
     def info(self) -> StoreInfo:
         """Return how much of everything the file holds. For the file's owner: no scope applies."""
         with self._readers.snapshot() as connection:
-            space = vector_space(connection)
-            return read_info(connection, self.path, space, list_space(connection, space))
+            return read_info(connection, self.path)
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, in words; empty where all is well. Reads all of it."""
-        with self._transaction(move=False) as connection:
-            return find_problems(connection, self._vectors, self._lists)
+        with self._transaction() as connection:
+            return find_problems(connection)
 
     # -- inner workings
 
     def _fetch(
         self, windows: Sequence[Window], scope: Scope, tokenizer: str | None
     ) -> list[tuple[Chunk, StoredCount | None]]:
-        def ask(connection: sqlite3.Connection) -> list[tuple[Chunk, StoredCount | None]]:
-            return reading.fetch(connection, windows, scope, vectors=self._embeddings(), tokenizer=tokenizer)
-
+        with self._readers.snapshot() as connection:
+            found = reading.fetch(connection, windows, scope, vectors=self._embeddings(), tokenizer=tokenizer)
         # rows come in this order already, but SQL promises none; sorting what is sorted costs next to nothing
-        return sorted(self._read(ask), key=lambda item: item[0].key)
+        return sorted(found, key=lambda item: item[0].key)
 
-    def _embeddings(self) -> VectorReader | None:
+    def _embeddings(self) -> VectorCache | None:
         return self._vectors if self._with_embeddings else None
 
-    def _read(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Ask within one snapshot; once more where the file of vectors was replaced between the snapshot and it."""
-        try:
-            with self._readers.snapshot() as connection:
-                return ask(connection)
-        except MissingVectorFileError:
-            with self._readers.snapshot() as connection:
-                return ask(connection)
-
     @contextmanager
-    def _transaction(self, size: int = 0, *, move: bool = True) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, size: int = 0) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection inside a transaction that covers this change, or the batch it belongs to.
 
         Parameters
         ----------
         size : chunks that the change writes
-        move : whether a file of an earlier version is first brought up to date: its words, and vectors inside it
         """
         with self._lock, sqlite_errors(str(self.path)):
             connection = self._writing_connection()
             if not connection.in_transaction:
                 connection.execute("BEGIN IMMEDIATE")
-                self._tidy_up(connection)
             try:
-                if move:
-                    update_words(connection)
-                    move_out(connection, self._vector_writer)
                 yield connection
-            except VectorFileError:
-                self._rollback(connection)
-                raise
             except StoreError:
                 # refused before anything was written: a batch goes on
                 if not self._batch_limit:
@@ -588,108 +455,13 @@ class SQLiteStore:
             self._pending = 0
             if self._writer is not None and self._writer.in_transaction:
                 try:
-                    if needs_compacting(self._writer):
-                        self._compact(self._writer)
-                    self._vector_writer.sync()
                     self._writer.execute("COMMIT")
                 except BaseException:
                     self._rollback(self._writer)
                     raise
-                self._vector_writer.committed()
-                self._list_writer.committed()
-
-    def _compact(self, connection: sqlite3.Connection) -> None:
-        """Copy the vectors that are left into another file, and the approximate index with them."""
-        listed, lists = self._readable_lists(connection)
-        moved_to = compact(connection, self._vector_writer, self._vectors)
-        space = vector_space(connection)
-        if space is None or listed is None or lists is None:
-            drop_lists(connection, self._list_writer, space)
-        else:
-            rows = VectorReader(self.path).rows(space)
-            move_lists(connection, self._list_writer, listed, lists, space, rows, moved_to)
-
-    def _readable_lists(self, connection: sqlite3.Connection) -> tuple[ListSpace | None, Lists | None]:
-        listed = list_space(connection, vector_space(connection))
-        try:
-            return listed, None if listed is None else self._lists.lists(listed)
-        except ListFileError:
-            return listed, None
-
-    def _list_beside(self, from_vectors: int) -> bool | None:
-        """Write lists while others may write, and turn to them; None where the vectors were moved meanwhile."""
-        unlisted = self._read(partial(self._find_unlisted, from_vectors=from_vectors))
-        if unlisted is None:
-            return False
-        listed, space, rows, gaps = unlisted
-        plan = plan_lists(self._lists, listed, rows, gaps)
-        if plan is None:
-            return None
-        with closing(ListPart(self.path)) as part:
-            made = write_part(part, space, rows, plan)
-            with self._transaction() as connection:
-                if not self._should_list(*self._spaces(connection), from_vectors):
-                    return False  # another process was quicker
-                return adopt_part(connection, self._list_writer, part, made) or None
-
-    def _list_inside(self, from_vectors: int) -> bool:
-        """Write or drop lists while others wait."""
-        with self._transaction() as connection:
-            listed, space = self._spaces(connection)
-            if from_vectors == 0 or space is None or not space.generation:
-                drop_lists(connection, self._list_writer, space)
-                return False
-            if not self._should_list(listed, space, from_vectors):
-                return False
-            # what this transaction appended is no state that another one should find mapped
-            rows = VectorReader(self.path).rows(space)
-            plan = plan_lists(self._lists, listed, rows, read_gaps(connection, space))
-            write_lists(connection, self._list_writer, space, rows, plan)
-        return True
-
-    def _find_unlisted(
-        self, connection: sqlite3.Connection, *, from_vectors: int
-    ) -> tuple[ListSpace | None, VectorSpace, Floats, Places] | None:
-        """Return the lists there are, and the vectors of which others are to be made; None where that saves nothing."""
-        listed, space = self._spaces(connection)
-        if space is None or not self._should_list(listed, space, from_vectors):
-            return None
-        return listed, space, VectorReader(self.path).rows(space), read_gaps(connection, space)
-
-    def _spaces(self, connection: sqlite3.Connection) -> tuple[ListSpace | None, VectorSpace | None]:
-        space = vector_space(connection)
-        return list_space(connection, space), space
-
-    def _should_list(self, listed: ListSpace | None, space: VectorSpace | None, from_vectors: int) -> bool:
-        """Whether the approximate index is to be written, also because its file is missing or damaged, not newer."""
-        try:
-            if listed is not None:
-                self._lists.lists(listed)
-        except NewerListFileError:
-            raise
-        except ListFileError:
-            return True
-        return needs_lists(listed, space, from_vectors)
-
-    def _tidy_up(self, connection: sqlite3.Connection) -> None:
-        """Remove files of vectors that belong to no committed state; the caller holds the write lock."""
-        if self._is_tidy:
-            return
-        current = current_file(self.path, vector_space(connection))
-        # where the current one is missing, an older copy of the database was put here, perhaps
-        if current is None or current.exists():
-            self._vector_writer.remove_others(vector_identity(connection), current)
-        listed = list_space(connection, vector_space(connection))
-        lists = None if listed is None else list_path(self.path, listed.number)
-        if lists is None or lists.exists():
-            self._list_writer.remove_others(vector_identity(connection), lists)
-        remove_parts(self.path, vector_identity(connection))
-        self._is_tidy = True
 
     def _rollback(self, connection: sqlite3.Connection) -> None:
         self._pending = 0
-        self._vector_writer.rolled_back()
-        self._list_writer.rolled_back()
         # a full disk makes SQLite roll back by itself
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -22,7 +22,6 @@ from support.early_files import with_vectors_inside
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite import vector_runs
 
 DOCUMENTS = 16
 DIMENSION = 16
@@ -51,26 +50,21 @@ def vectors_of(document: Document, count: int, dimension: int = DIMENSION) -> ND
 
 
 def ingest(path: Path, version: int) -> None:
-    """Bring the store to `version`: every second version in batches; vectors are compacted and listed often."""
-    vector_runs.MIN_GAPS = 20
+    """Bring the store to `version`: every second version in batches."""
     with SQLiteStore(path) as store, store.batch(40) if version % 2 else nullcontext():
         kept = []
         for document, chunks in documents(version):
             vectors = vectors_of(document, len(chunks))
             store.put(document, chunks, {f"{document.doc_id}#all": document.text}, vectors, encoder="random")
             kept.append(document.doc_id)
-            if len(kept) % 6 == 0:
-                store.index_vectors(1)
         store.delete_missing(kept)
-        store.index_vectors(1)
 
 
 def write_beside(path: Path, stop: Path) -> None:
-    """Write other documents, delete them, build lists and tidy up, each time as a store of its own, until told to stop.
+    """Write other documents and delete them, each time as a store of its own, until told to stop.
 
     Documents have the form of those of `documents`, so that the same is asked of them.
     """
-    vector_runs.MIN_GAPS = 20
     parent, turn = os.getppid(), 0
     while not stop.exists() and os.getppid() == parent:
         turn += 1
@@ -86,14 +80,12 @@ def write_beside(path: Path, stop: Path) -> None:
                 vectors = np.random.default_rng(turn).standard_normal((len(chunks), DIMENSION))
                 store.put(Document(doc_id, "".join(texts)), chunks, embeddings=vectors, encoder="random")
             store.delete(f"beside-{turn % DOCUMENTS}")
-            if turn % 2:
-                store.index_vectors(1)
 
 
 def run(path: Path, version: int, delay: float) -> str:
     """Ingest in a child that is killed after `delay` seconds; say how it ended.
 
-    Every third version begins with a database as 0.2.0 wrote it, from which the vectors are moved.
+    Every third version begins with a database as 0.2.0 wrote it, which is brought up to date.
     """
     if version % 3 == 2:
         with_vectors_inside(path)

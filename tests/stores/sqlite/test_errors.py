@@ -54,7 +54,7 @@ def test_a_newer_file_is_refused(path: Path, raw: sqlite3.Connection) -> None:
     SQLiteStore(path).close()
     raw.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match=r"written by a newer RetriVex \(schema version 99, this one reads 3\): upgrade"
+        StoreError, match=r"written by a newer RetriVex \(schema version 99, this one reads 4\): upgrade"
     ):
         SQLiteStore(path)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.early_files import with_vectors_inside
+from support.early_files import with_vectors_beside, with_vectors_inside
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -92,11 +92,13 @@ DAMAGE = [
     ("documents", "chunk_count", "x"),
     ("documents", "title", b"\xff"),
     ("documents", "tokenizer", b"\xff"),
-    ("vector_runs", "chunk", 99),
-    ("vector_runs", "chunk", -99),
-    ("vector_runs", "place", "text"),
-    ("vector_runs", "place", -1),
-    ("vector_runs", "place", 2**62),
+    ("document_vectors", "first", 99),
+    ("document_vectors", "first", -99),
+    ("document_vectors", "first", "text"),
+    ("document_vectors", "first", 2**62),
+    ("document_vectors", "vectors", b"\x00" * 8),
+    ("document_vectors", "vectors", b"\x00" * 3),
+    ("document_vectors", "vectors", "text"),
     ("scopes", "scope", b"\xff"),
 ]
 
@@ -120,75 +122,28 @@ def test_a_schema_that_sqlite_cannot_even_quote_is_damage(tmp_path: Path, read_o
 
 
 @pytest.mark.parametrize("value", [b"\x00" * 8, b"\x00" * 3, "text"])
-def test_a_damaged_vector_inside_the_database_is_told(tmp_path: Path, value: Any) -> None:
+def test_a_damaged_vector_of_an_earlier_version_is_told(tmp_path: Path, value: Any) -> None:
     path = with_vectors_inside(write_store(tmp_path / "s.db"))
     change(path, "UPDATE vectors SET vector = ?", value)
     with pytest.raises(StoreError, match=r"s\.db: .*restore a copy, or index again into a new file"):
-        read_everything(path)
+        read_everything_once_opened(path)
 
 
-@pytest.mark.parametrize("value", [-1, 2**62, "text", None])
-@pytest.mark.parametrize("key", ["vector_generation", "vector_identity", "vector_rows"])
-def test_a_wrong_note_about_the_file_of_vectors_is_damage(tmp_path: Path, key: str, value: Any) -> None:
-    path = write_store(tmp_path / "s.db")
+@pytest.mark.parametrize("value", [-1, 2**62, "text", "../../x", None])
+@pytest.mark.parametrize("key", ["vector_generation", "vector_identity", "vector_rows", "vector_dimension"])
+def test_a_wrong_note_of_an_earlier_version_is_damage(tmp_path: Path, key: str, value: Any) -> None:
+    path = with_vectors_beside(write_store(tmp_path / "s.db"))
     change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
     with pytest.raises(StoreError, match="index again"):
-        read_everything(path)
+        read_everything_once_opened(path)
 
 
-def _write_anew(path: Path) -> None:
-    """Drop the vectors, and write some again."""
-    with SQLiteStore(path) as store:
-        store.drop_vectors()
-        chunk = Chunk("More bees.", ChunkMetadata("e", 0))
-        store.put(Document("e", "More bees."), [chunk], None, np.ones((1, 4)), encoder="e")
+def read_everything_once_opened(path: Path) -> None:
+    SQLiteStore(path).close()
+    read_everything(path)
 
 
-@pytest.mark.parametrize("dropped", [True, False])
-@pytest.mark.parametrize("value", ["x", "z" * 32, "f" * 31, -1, 2**62, 1.5, b"x", "../../x"], ids=repr)
-@pytest.mark.parametrize("key", ["vector_generation", "vector_identity"])
-def test_a_wrong_name_of_the_file_of_vectors_is_damage(tmp_path: Path, key: str, value: Any, dropped: bool) -> None:
-    path = write_store(tmp_path / "s.db")
-    if dropped:  # generation and identity stay
-        with SQLiteStore(path) as store:
-            store.drop_vectors()
-    change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
-    with pytest.raises(StoreError, match="index again"):
-        _write_anew(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on Windows")
-def test_a_pipe_in_place_of_the_file_of_vectors_is_not_waited_for(tmp_path: Path) -> None:
-    path = write_store(tmp_path / "s.db")
-    (tmp_path / "s.db-vectors-1").unlink()
-    for generation in (1, 2):
-        os.mkfifo(tmp_path / f"s.db-vectors-{generation}")
-    with pytest.raises(StoreError, match="no regular file"):
-        read_everything(path)
-    _write_anew(path)
-    with SQLiteStore(path, read_only=True) as store:
-        assert [hit.key for hit in store.search_vector([1.0, 1.0, 1.0, 1.0])] == [("e", 0)]
-
-
-def test_nothing_is_written_through_a_link_in_place_of_the_file_of_vectors(tmp_path: Path) -> None:
-    path = write_store(tmp_path / "s.db")
-    (tmp_path / "letter.txt").write_text("Dear bees", encoding="utf-8")
-    for generation in (2, 3):
-        (tmp_path / f"s.db-vectors-{generation}").symlink_to(tmp_path / "letter.txt")
-    _write_anew(path)
-    assert (tmp_path / "letter.txt").read_text(encoding="utf-8") == "Dear bees"
-
-
-@pytest.mark.parametrize(("place", "count"), [(-1, 1), (0, 9), (0, -1), (0, 2**62), ("x", 1), (0, b"x")])
-def test_a_gap_outside_of_the_file_of_vectors_is_damage(tmp_path: Path, place: Any, count: Any) -> None:
-    path = write_store(tmp_path / "s.db")
-    with suppress(sqlite3.IntegrityError):
-        change(path, "INSERT INTO vector_gaps VALUES (?, ?)", place, count)
-        with pytest.raises(StoreError, match="index again into a new file"):
-            read_everything(path)
-
-
-@pytest.mark.parametrize("key", ["vector_model", "vector_dimension"])
+@pytest.mark.parametrize("key", ["vector_model", "vector_dimension", "vector_changes"])
 def test_half_a_note_about_the_vectors_is_damage(tmp_path: Path, key: str) -> None:
     path = write_store(tmp_path / "s.db")
     change(path, "DELETE FROM meta WHERE key = ?", key)
@@ -263,7 +218,7 @@ COMPUTED = [
     ("chunks", "document INTEGER NOT NULL", "document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE"),
     ("documents", "title TEXT", "title TEXT GENERATED ALWAYS AS (replace(hex(zeroblob(9)), '0', text)) VIRTUAL"),
     ("parents", "text TEXT NOT NULL", "text TEXT GENERATED ALWAYS AS (printf('%.*c', 100000000, 'x')) VIRTUAL"),
-    ("vector_gaps", "count INTEGER NOT NULL", "count INTEGER NOT NULL CHECK (count < length(hex(zeroblob(9))))"),
+    ("document_vectors", "first INTEGER NOT NULL", "first INTEGER NOT NULL CHECK (first < length(hex(zeroblob(9))))"),
     ("chunks_scope", "(scope)", "(length(printf('%.*c', 100000000, scope)))"),
     ("chunks_scope", "(scope)", "(scope) WHERE length(printf('%.*c', 100000000, scope)) > 0"),
 ]
@@ -302,14 +257,14 @@ def test_statistics_of_sqlite_are_no_code(tmp_path: Path) -> None:
     read_everything(path)
 
 
-@pytest.mark.parametrize("added", [[], ["tokens_checksum"], ["tokens_checksum", "unit_cuts"]])
+@pytest.mark.parametrize("added", [[], ["tokens_checksum", "unit_cuts"]])
 @pytest.mark.parametrize("vectors", [True, False])
 def test_a_file_of_each_version_is_read_and_written(tmp_path: Path, added: list[str], vectors: bool) -> None:
     shutil.copy(Path(__file__).parents[2] / "golden" / "0.2.0" / "index.db", tmp_path / "s.db")
     for name in added:
         change(tmp_path / "s.db", f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
-    SQLiteStore(tmp_path / "s.db", read_only=True).close()
     with SQLiteStore(tmp_path / "s.db") as store:
+        assert store.check() == []
         store.drop_vectors()
     for _ in range(2):
         write_store(tmp_path / "s.db", vectors=vectors)

@@ -19,8 +19,7 @@ from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.stores import ChunkStore, ParentStore, SQLiteStore
-from retrivex.stores.sqlite.reading import fetch_statement
-from retrivex.stores.sqlite.vector_file import VectorSpace
+from retrivex.stores.sqlite.reading import FETCH
 
 # NUL and halves of surrogate pairs are refused, and that is tested below
 names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30) | (
@@ -138,16 +137,9 @@ def test_afetch_is_fetch(three_documents: SQLiteStore) -> None:
     assert asyncio.run(three_documents.afetch(windows)) == three_documents.fetch(windows)
 
 
-@pytest.mark.parametrize("space", [None, VectorSpace("m", 2, 1)])
-@pytest.mark.parametrize("with_tokens", [True, False])
-def test_fetch_looks_rows_up_and_scans_no_table(
-    three_documents: SQLiteStore, space: VectorSpace | None, with_tokens: bool
-) -> None:
-    document, chunks = page("with vectors", "bees")
-    three_documents.put(document, chunks, embeddings=[[1.0, 0.0]], encoder="m")
-    sql = fetch_statement(space, with_tokens=with_tokens)
+def test_fetch_looks_rows_up_and_scans_no_table(three_documents: SQLiteStore) -> None:
     connection = sqlite3.connect(three_documents.path)
-    plan = [row[3] for row in connection.execute("EXPLAIN QUERY PLAN " + sql, ("x",) * sql.count("?"))]
+    plan = [row[3] for row in connection.execute("EXPLAIN QUERY PLAN " + FETCH, ("x", "x"))]
     connection.close()
     assert plan[0].startswith("SCAN w VIRTUAL TABLE")
     scans = [step for step in plan if step.startswith("SCAN")]
@@ -217,18 +209,18 @@ def test_info_and_documents_say_what_is_there(store: SQLiteStore) -> None:
     assert (found.chunk_count, found.parent_count, found.vector_count, found.characters) == (2, 1, 2, 7)
     info = store.info()
     assert (info.documents, info.chunks, info.parents, info.vectors, info.characters) == (1, 2, 1, 2, 7)
-    assert (info.vector_model, info.vector_dimension, info.scopes, info.schema_version) == ("m", 1, (None,), 3)
+    assert (info.vector_model, info.vector_dimension, info.scopes, info.schema_version) == ("m", 1, (None,), 4)
 
 
 def test_check_finds_what_is_missing(store: SQLiteStore) -> None:
     store.put(*page("d", "one", "two"), embeddings=[[1.0], [1.0]], encoder="m")
     raw = sqlite3.connect(store.path)
     raw.execute("DELETE FROM chunks WHERE chunk_id = 1")
-    raw.execute("UPDATE vector_runs SET place = place + 1, chunk = chunk + 1")
+    raw.execute("UPDATE document_vectors SET first = first + 1, vectors = zeroblob(4)")
     raw.commit()
     raw.close()
     problems = store.check()
     assert "document 'd' lacks chunks" in problems
     assert "the vectors of document 'd' are not those of its chunks" in problems
-    assert "vector rows 0 to 1 belong to nothing, or to two documents" in problems
+    assert "document 'd' lacks vectors" in problems
     assert any("full-text index does not match" in problem for problem in problems)

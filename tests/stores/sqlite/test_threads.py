@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import pytest
 
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
-from retrivex.stores.sqlite import schema
 
 SIZE = 30
 
@@ -105,23 +101,3 @@ def test_processes_may_create_the_same_file_at_the_same_time(tmp_path: Path) -> 
         assert [process.wait() for process in started] == [0, 0, 0]
         with SQLiteStore(tmp_path / name) as store:
             assert store.check() == []
-
-
-def test_two_who_make_a_store_at_once_have_the_same_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "s.db"
-    look = schema.schema_version
-    first = iter([True])
-    others: list[Future[None]] = []
-
-    def slow_look(connection: sqlite3.Connection) -> int:
-        if next(first, False):  # between two looks of the first one, the other makes the tables, if it can
-            others.append(threads.submit(lambda: SQLiteStore(path).close()))
-            wait(others, timeout=0.5)
-        return look(connection)
-
-    monkeypatch.setattr(schema, "schema_version", slow_look)
-    with ThreadPoolExecutor(1) as threads:
-        SQLiteStore(path).close()
-        others[0].result()
-    with SQLiteStore(path) as store:
-        assert store.check() == []
