@@ -16,7 +16,7 @@ from retrivex.cli.tables import print_table
 from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
 from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, averaged, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
-from retrivex.evaluation.compare.side_by_side import (
+from retrivex.evaluation.report.side_by_side import (
     FIGURES,
     INTERVAL,
     MORE,

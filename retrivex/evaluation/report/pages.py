@@ -8,22 +8,23 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.report.grouping import values_of
-from retrivex.evaluation.report.markdown import cell, equal, table, words
+from retrivex.evaluation.report.markdown import cell, equal
 from retrivex.evaluation.report.sections import sections
 from retrivex.evaluation.report.verdict import failed_questions, headline, main_table, small_budgets, verdict
-from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest, read_rows
+from retrivex.evaluation.run.results import Row, read_manifest, read_rows
 
 REPORT = "report"
 PLOT = "figures/by_budget.png"
 
-_APART = ("code", "composers", "schema", "sets")  # said otherwise, or of no use to a reader
-_OF_SETS = ("asked", "documents", "characters", "with_evidence", "with_answers", "odd")
+_APART = ("code", "schema")  # of no use to a reader
 _MOST_ODD = 20
 
 _STYLE = """
@@ -32,6 +33,11 @@ table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; }
+.context { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .8rem; max-height: 40rem;
+  overflow: auto; font: 13px/1.5 ui-monospace, monospace; }
+mark { background: #f0e442; font-weight: bold; text-decoration: underline; }
 """
 _ALIGNED = ' style="text-align:right"'  # of a cell; quotes in a text are escaped
 _IMAGE = re.compile(r'<img src="((?:[\w-]+/)*[\w-]+\.png)"')  # plots; no path that leads out of the folder
@@ -107,37 +113,16 @@ def _chunk_tokens(manifest: Mapping[str, Any]) -> int:
 
 
 def _run(manifest: Mapping[str, Any]) -> str:
-    """Return what was run: the settings, and the sets in a table."""
-    lines = [
-        [words(name), text] for name, value in manifest.items() if name not in _APART and (text := _write_value(value))
+    """Return what was run, as indented YAML: nothing in it is read as markup."""
+    sets = [
+        {**found, "odd": {**odd, "records": odd.get("records", [])[:_MOST_ODD]}}
+        for found in manifest.get("sets", [])
+        for odd in [found.get("odd", {})]
     ]
-    composers = manifest.get("composers")
-    lines += [["composers", ", ".join(composers)]] if isinstance(composers, Mapping) else []
-    parts = [table(["", ""], lines)] if lines else []
-    sets = manifest.get("sets", [])
-    if sets:
-        parts += [table(["set", *map(words, _OF_SETS)], [_set_line(found) for found in sets])]
-    return "\n\n".join([*parts, *_list_malformed(sets)])
-
-
-def _set_line(found: Mapping[str, Any]) -> list[str]:
-    odd = found.get("odd", {}).get("count", 0)
-    return [str(found.get("name", "?")), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
-
-
-def _list_malformed(sets: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the first malformed records as a list."""
-    lines = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
-    more = [f"- … and {len(lines) - _MOST_ODD:,} more, see {MANIFEST}"] if len(lines) > _MOST_ODD else []
-    return ["Malformed records:\n\n" + "\n".join([*lines[:_MOST_ODD], *more])] if lines else []
-
-
-def _write_value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := _write_value(inner)))
-    if isinstance(value, list):
-        return ", ".join(map(_write_value, value))
-    return "" if value is None else str(value)
+    shown = {name: value for name, value in manifest.items() if name not in _APART}
+    shown |= {"composers": list(manifest.get("composers", {})), "sets": sets}
+    text: str = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=1_000)
+    return indent(text, "    ").rstrip()
 
 
 def to_html(page: str, folder: Path, *, title: str) -> str:
@@ -151,10 +136,19 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     folder : that the names of images start from
     title : of the window
     """
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
+    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', render(page))
+    return html_page(body, title=title)
+
+
+def render(page: str) -> str:
+    """Return Markdown as HTML; markup in it is text."""
+    body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
-    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
-    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', body)
+    return body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
+
+
+def html_page(body: str, *, title: str) -> str:
+    """Return a page of its own with the style of all pages."""
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
 

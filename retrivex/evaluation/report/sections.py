@@ -170,13 +170,16 @@ def factors(rows: Sequence[Row], name: str) -> str:
     """Return the headline measures for each value of a factor that questions have, such as their kind."""
     there = [row for row in plain(rows) if name in row.factors]
     known = [measure for measure in HEADLINES if measure in measures_of(there)]
+    several = with_several_hits(there)
     lines = [
-        [family, str(value), hits, f"{budget:,}", composer, *[figure(mean_of(found, measure)) for measure in known]]
+        [family, str(value), *column_if(several, hits), f"{budget:,}", composer,
+         *[figure(mean_of(found, measure)) for measure in known]]
         for (family, value, hits, budget, composer), found in grouped(
             there, lambda row: (family_of(row), row.factors[name], hits_of(row), row.way.budget, row.way.composer)
         ).items()
-    ]
-    return table(["set", words(name), "hits", "budget", "composer", *map(words, known)], lines) if known else ""
+    ]  # fmt: skip
+    header = ["set", words(name), *column_if(several, "hits"), "budget", "composer", *map(words, known)]
+    return table(header, lines) if known else ""
 
 
 def _factors_with_few_values(rows: Sequence[Row]) -> list[str]:

@@ -190,7 +190,7 @@ def tune(
         tuned (the weighted scorer, whole chunks).
     """
     config = config or RetrievalConfig()
-    _check(questions, config, trials, hold_out)
+    _check(questions, config, hold_out)
     notify = report or (lambda _what, _done, _total: None)
     fitting, parts, theirs = _split(questions, hold_out, seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -224,15 +224,13 @@ def tune(
     )
 
 
-def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, trials: int, hold_out: float) -> None:
+def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, hold_out: float) -> None:
     answered = sum(1 for question in questions if question.evidence)
     if answered < FEWEST_QUESTIONS:
         raise RetrivexError(
             f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to "
             "detect small improvements"
         )
-    if trials < 1:
-        raise RetrivexError(f"trials is {trials}: it must be at least 1")
     if not 0.1 <= hold_out <= 0.7:
         raise RetrivexError(f"hold_out is {hold_out}: it must be a share from 0.1 to 0.7 of the questions")
     if config.scoring == "weighted":

@@ -19,8 +19,9 @@ def test_report_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
     page = (folder / "report.md").read_text(encoding="utf-8")
 
     assert page.startswith("# Needles\n")
-    assert "| niah/4096 | 40 | 7 | 0 | 0 | 0 | 1 |" in section(page, "What was run")
-    assert "- line 3: &lt;i>" in section(page, "What was run")
+    assert "    - name: niah/4096\n      asked: 40\n      documents: 7\n" in section(page, "What was run")
+    assert "        - 'line 3: <i>'" in section(page, "What was run")  # indented: code, not markup
+    assert "<i>" not in (folder / "report.html").read_text(encoding="utf-8")
     assert "abc" not in page
     assert "Answers were not generated" in section(page, "Answers")
     # a line for each budget and composer, of both lengths together
