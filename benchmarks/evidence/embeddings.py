@@ -6,6 +6,7 @@ committed figures were made with.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.encoders.encoder import Encoder
 from retrivex.evaluation.run.vector_cache import VectorCache, Vectors, cache_folder
 
 EncoderName: TypeAlias = Literal["MiniLM", "e5"]
@@ -52,6 +54,37 @@ class E5:
         return np.asarray(_e5().encode(list(texts), is_query=self._prefix == "query"), dtype=np.float32)
 
 
+class GroupedVectorCache(VectorCache):
+    """Keeps the vectors of texts that are encoded in groups, as the encoder returns them.
+
+    The texts beside it change the last digits of a vector (padding), so that figures repeat to the last bit only where
+    the groups do.
+
+    Parameters
+    ----------
+    encoder, folder : as for `VectorCache`
+    group : texts encoded in one call
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path, group: int) -> None:
+        super().__init__(encoder, folder)
+        self.block = group  # a group is written whole: what is missing are whole groups
+
+    def _keys(self, texts: Sequence[str]) -> list[bytes]:
+        """Return the key of each text: its place in a group and the digest of the group."""
+        digests = super()._keys(texts)
+        groups = [digests[at : at + self.block] for at in range(0, len(digests), self.block)]
+        wholes = [hashlib.sha256(b"".join(group)).digest() for group in groups]
+        return [
+            hashlib.sha256(whole + place.to_bytes(8, "big")).digest()
+            for whole, group in zip(wholes, groups, strict=True)
+            for place in range(len(group))
+        ]
+
+    def _encode(self, block: Sequence[tuple[bytes, str]]) -> Vectors:
+        return np.asarray(self.encoder.encode([text for _, text in block]), dtype=np.float32)
+
+
 @cache
 def _model() -> Any:
     os.environ["HF_HUB_OFFLINE"] = "1"  # the model comes with its package
@@ -80,7 +113,7 @@ def embed(texts: Sequence[str], label: str, encoder: EncoderName = "MiniLM", *, 
     """
     folder = cache_folder() / "vectors"
     if encoder == "MiniLM":
-        made = VectorCache(MiniLM(), folder, group=_GROUP)
+        made = GroupedVectorCache(MiniLM(), folder, _GROUP)
     else:
         made = VectorCache(E5("query" if questions else "passage"), folder)
     return made.encode(texts, label, _print_progress)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -154,6 +154,19 @@ def title_of(name: str, doc_id: str, text: str) -> str:
     return TITLES[name](doc_id, text).strip() if name in TITLES else ""
 
 
+def part_of(index: Index, doc_ids: Collection[str]) -> Index:
+    """Return the index of some of the documents, in the same chunks."""
+    places = [place for place, chunk in enumerate(index.chunks) if chunk.metadata.doc_id in doc_ids]
+    return Index(
+        {doc_id: text for doc_id, text in index.documents.items() if doc_id in doc_ids},
+        size=index.size,
+        tokenizer=index.tokenizer,
+        terms=words,
+        chunks=[index.chunks[place] for place in places],
+        vectors=None if index.vectors is None else index.vectors[places],
+    )
+
+
 def make_index(
     sets: Sequence[str], size: int, encoder: EncoderName = "MiniLM", chunks: ChunkKind = "sentences"
 ) -> Index:
@@ -239,9 +252,8 @@ class Indexes:
         set_name = documents_of(asked)
         name = asked.question.within[0] if set_name == "qmsum" else set_name
         if name not in self._alone:
-            self._alone[name] = self.all.part(
-                {doc_id for doc_id in self.all.documents if doc_id == name or doc_id.startswith(f"{name}/")}
-            )
+            own = {doc_id for doc_id in self.all.documents if doc_id == name or doc_id.startswith(f"{name}/")}
+            self._alone[name] = part_of(self.all, own)
         return self._alone[name]
 
     def ask(self, name: str, view: str = "all", most: int = MOST_QUESTIONS) -> list[Asked]:

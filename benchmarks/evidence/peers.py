@@ -40,6 +40,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from numpy.typing import NDArray
 
 from benchmarks.evidence.index import parents_of, pieces
+from benchmarks.evidence.systems import similarities
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, Index, RangeSystem
 from retrivex.text.sentences import sentence_ranges
@@ -65,7 +66,7 @@ def segments(name: str = "balanced", minimum: float | None = None) -> Callable[[
                 },
                 "similarity": similarity,
             }
-            for place, similarity in zip(case.places, case.similarities, strict=True)
+            for place, similarity in zip(case.places, similarities(case), strict=True)
         ]
         splits, starts, doc_ids = get_meta_document([results], preset["top_k_for_document_selection"])
         values = get_relevance_values(

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence.systems import similarities
 from retrivex.evaluation.run import Case, RangeSystem
 from retrivex.evaluation.run.ranges import Timed
 from retrivex.model.chunk import ChunkKey
@@ -80,7 +81,7 @@ def spans(case: Case) -> Timed:
             "chunks": worker.needed(case),
             "hits": [
                 [*case.index.chunks[place].key, similarity]
-                for place, similarity in zip(case.places, case.similarities, strict=True)
+                for place, similarity in zip(case.places, similarities(case), strict=True)
             ],
             "config": {"token_budget": case.budget},
         }

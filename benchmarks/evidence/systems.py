@@ -30,6 +30,13 @@ CALIBRATION = Path(__file__).parents[1] / "results" / "calibration"
 PLAIN: dict[str, Any] = {"numbered": False, "gap_markers": False, "tokenizer": "cl100k_base"}
 
 
+def similarities(case: Case) -> list[float]:
+    """Return scores in [0, 1] for methods that ask for such: cosines as they are, others as a share of the best."""
+    scores = [hit.similarity_score for hit in case.hits]
+    best = 1.0 if case.retriever == "dense" else max(scores, default=1.0)
+    return [min(1.0, max(0.0, score / best)) for score in scores]
+
+
 def nearest(case: Case) -> list[Range]:
     """Return the hits, best first: plain kNN."""
     return case.hit_ranges()

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report.evidence_tables import table
+from benchmarks.report.suite_depths import p_value
+from benchmarks.report.suite_grouping import by_depth, with_hits
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
-    by_depth,
     family_of,
     grouped,
     interval_of,
     per_question,
     plain,
-    with_hits,
 )
-from retrivex.evaluation.report.markdown import p_value, with_interval
+from retrivex.evaluation.report.markdown import with_interval
 from retrivex.evaluation.run.results import MANIFEST, Row, measures_of, read_rows
 
 RESAMPLES = 2_000

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from benchmarks.report.report_figures import COLOURS
+from benchmarks.report.suite_figures import png
 from retrivex import Composition, Document, SeedHit, SpanComposer
 from retrivex.cli.demo import plain_hits
-from retrivex.evaluation.report.figures import png
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import resolve_tokenizer

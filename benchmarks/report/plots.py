@@ -16,7 +16,7 @@ from benchmarks.evidence.systems import DEFAULT, FULL, KNN, REFERENCE, WEIGHTED
 from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import BEST_PEER, curve, figures_of, mean_and_worst
 from benchmarks.report.report_figures import COLOURS
-from retrivex.evaluation.report.figures import png
+from benchmarks.report.suite_figures import png
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 METRICS = {"recall": "share of the evidence", "complete": "questions with all of it"}

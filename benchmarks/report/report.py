@@ -13,8 +13,8 @@ from pathlib import Path
 from benchmarks.report import chapters, suite_pages
 from benchmarks.report.committed import RESULTS, rows_of
 from benchmarks.report.suite_pages import FIGURES, RUNS
+from benchmarks.report.suite_plots import write_plots
 from retrivex.evaluation.report import to_html
-from retrivex.evaluation.report.plots import write_plots
 from retrivex.evaluation.run.results import MANIFEST
 
 ROOT = Path(__file__).parents[2]
@@ -42,14 +42,14 @@ def pages() -> dict[Path, str]:
 
 def draw() -> None:
     """Draw the figures of the report and of every suite; those of suites without results are removed."""
-    from benchmarks.report import plots, report_figures  # noqa: PLC0415 - matplotlib; checking the pages needs none
-    from retrivex.evaluation.report import figures  # noqa: PLC0415
+    # matplotlib; checking the pages needs none
+    from benchmarks.report import plots, report_figures, suite_figures  # noqa: PLC0415
 
     report_figures.main()
     plots.main()
     for name in RUNS:
         there = (RESULTS / name / MANIFEST).exists()
-        write_plots(figures.draw(rows_of(name), prefix=f"{name}_") if there else [], FIGURES, name=name)
+        write_plots(suite_figures.draw(rows_of(name), prefix=f"{name}_") if there else [], FIGURES, name=name)
 
 
 def check() -> int:

@@ -17,11 +17,11 @@ from benchmarks.evidence.effort_summary import BASE
 from benchmarks.evidence.systems import DEFAULT, FULL, KNN
 from benchmarks.report import effort_tables, numbers, suite_pages
 from benchmarks.report.chapters import PAIRS
+from benchmarks.report.colours import COMPOSERS
+from benchmarks.report.colours import ORDERS as COLOURS_OF_ORDERS
 from benchmarks.report.committed import result
 from benchmarks.report.numbers import Interval
-from retrivex.evaluation.report.colours import COMPOSERS
-from retrivex.evaluation.report.colours import ORDERS as COLOURS_OF_ORDERS
-from retrivex.evaluation.report.figures import png
+from benchmarks.report.suite_figures import png
 from retrivex.evaluation.run.results import Row
 
 FOLDER = Path(__file__).parents[2] / "docs" / "figures" / "report"

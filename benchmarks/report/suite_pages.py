@@ -14,10 +14,10 @@ import numpy as np
 from benchmarks.report import first_version, tables
 from benchmarks.report.committed import RESULTS, manifest, rows_of
 from benchmarks.report.evidence_tables import table
+from benchmarks.report.suite_plots import listed_plots
+from benchmarks.report.suite_sections import sections
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.evaluation.report.grouping import grouped
-from retrivex.evaluation.report.plots import listed_plots
-from retrivex.evaluation.report.sections import sections
 from retrivex.evaluation.run.results import MANIFEST, Row
 from retrivex.ordering.builtin_profiles import PROFILES
 

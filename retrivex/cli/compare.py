@@ -16,7 +16,7 @@ from retrivex.cli.tables import print_table
 from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
 from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, averaged, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
-from retrivex.evaluation.compare.side_by_side import (
+from retrivex.evaluation.report.side_by_side import (
     FIGURES,
     INTERVAL,
     MORE,
@@ -32,7 +32,7 @@ from retrivex.evaluation.compare.side_by_side import (
     verdict,
 )
 from retrivex.evaluation.run.measure_words import label_measure
-from retrivex.evaluation.run.results import Row, read_rows, without_nan
+from retrivex.evaluation.run.results import Row, read_rows
 
 
 def compare(
@@ -73,8 +73,8 @@ def compare(
       retrivex compare results --a order=edge_balanced --b order=document --out orders.html
     """
     first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
-    mine = _read(ours)
-    others = _read(theirs) if theirs is not None else mine
+    mine = read_rows(ours)
+    others = read_rows(theirs) if theirs is not None else mine
     rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
     found = compare_rows(*rows, measures=measures, seed=seed)
     if theirs is None and first == second:
@@ -98,13 +98,6 @@ def compare(
     if target is not None:
         target.write_text(page(found, read, ours=names[0], theirs=names[1], number=max(show, 10)), encoding="utf-8")
         note(f"the page is {target}; its questions are those in which A or B is ahead in {label_measure(read)}")
-
-
-def _read(path: Path) -> list[Row]:
-    rows, not_measured = without_nan(read_rows(path))
-    for line in not_measured:
-        note(f"{path}: {line}")
-    return rows
 
 
 def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]:

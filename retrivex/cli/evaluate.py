@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 from rich.table import Table
 
 from retrivex.cli.answers import answer_run
@@ -31,7 +29,7 @@ from retrivex.cli.endpoints import (
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import is_interactive, note, one_line, progress, write_json, write_text
+from retrivex.cli.terminal import note, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
@@ -46,7 +44,6 @@ from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MOST_LISTED = 20  # problems that are listed one by one; the manifest and --json list all
-_EVERY_S = 10.0  # seconds between two lines of progress where nobody looks at a terminal
 
 _SHOWN = {
     "evidence_recall": "recall",
@@ -194,27 +191,21 @@ def evaluate(
         raise typer.BadParameter("--model-url and --model belong together: give the endpoint and the model's name")
     given = {
         "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
-        "composers": composer, "orders": order, "budgets": budget, "seeds": seed,
+        "composers": composer, "orders": order, "budgets": budget, "seeds": seed, "chunker": chunker,
+        "chunk_tokens": chunk_tokens, "tokenizer": tokenizer, "unanswerable": unanswerable,
+        "keep_contexts": keep_contexts or model_url is not None,
     }  # fmt: skip
     plan = _check_plan(
-        Plan.model_validate(
-            {
-                **{name: value for name, value in given.items() if value is not None and value != []},
-                "chunker": chunker,
-                "chunk_tokens": chunk_tokens,
-                "tokenizer": tokenizer,
-                "unanswerable": unanswerable,
-                "keep_contexts": keep_contexts or model_url is not None,
-            }
-        )
+        Plan.model_validate({name: value for name, value in given.items() if value is not None and value != []})
     )
     endpoint = None
     if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
+        out.mkdir(parents=True, exist_ok=True)
         endpoint = open_endpoint(
             model_url,
             model,
             key_variable=api_key_env,
-            answers=answers or _make_path(out, "answers.db"),
+            answers=answers or out / "answers.db",
             spend_cap=spend_cap,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,
@@ -223,7 +214,10 @@ def evaluate(
         )
     mine = [] if questions is None else [own(questions, documents)]
     with progress("evaluating") as bar:
-        reporter = _ProgressReporter(bar)
+
+        def reporter(what: str, done: int, total: int) -> None:
+            bar.update(bar.task_ids[0], description=what, completed=done, total=total)
+
         rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=reporter)
         answered = None
         if endpoint is not None and model is not None:
@@ -253,11 +247,6 @@ def evaluate(
         raise typer.Exit(SOME_FAILED)
 
 
-def _make_path(out: Path, name: str) -> Path:
-    out.mkdir(parents=True, exist_ok=True)
-    return out / name
-
-
 def _check_plan(plan: Plan) -> Plan:
     """Refuse unknown composers before anything is read, and say how tokens are counted and which budgets mislead."""
     counter, messages = resolve_tokenizer(plan.tokenizer)
@@ -270,29 +259,6 @@ def _check_plan(plan: Plan) -> Plan:
     if noted := small_budgets(plan.budgets, [composer.name for composer in composers], plan.chunk_tokens):
         note(noted)
     return plan
-
-
-class _ProgressReporter:
-    """Reports progress and the time left: in the bar of a terminal, or in a line now and then."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._what = ""
-        self._began = (0.0, 0)  # when the first figure of this work came, and which
-        self._reported = time.monotonic()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        now, task = time.monotonic(), self._bar.task_ids[0]
-        if what != self._what:
-            self._what, self._began = what, (now, done)
-            self._bar.reset(task, description=what, total=total, completed=done)
-        self._bar.update(task, completed=done, total=total)
-        since, first = self._began
-        if is_interactive() or now - self._reported < _EVERY_S or done == first:
-            return
-        self._reported = now
-        minutes, seconds = divmod(round((now - since) / (done - first) * (total - done)), 60)
-        note(f"{what}: {done:,} of {total:,}, {minutes} min {seconds} s left")
 
 
 def _list(problems: Sequence[str]) -> None:

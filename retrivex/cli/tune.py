@@ -176,10 +176,10 @@ def _search_hits(
     found, problems = locate(lines, EvidenceFinder(_StoredTexts(store, scope)))
     made = []
     for line in lines:
-        if line.number in found:
+        if line.place in found:
             hits = retriever.retrieve(line.text, k, scope)
             vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
-            evidence, copies = found[line.number]
+            evidence, copies = found[line.place]
             made.append(LabelledQuestion(line.text, evidence, hits, store, vector, scope, copies))
     return made, problems
 
@@ -213,16 +213,14 @@ def _read_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chun
     for line in lines:
         record = {key: value for key, value in line.record.items() if key in KEYS}
         if record.pop("config", None):
-            raise RequestError(
-                f"line {line.number} has a 'config': tuning needs one config for all, give it as --config"
-            )
+            raise RequestError(f"{line.place} has a 'config': tuning needs one config for all, give it as --config")
         try:
             request = read_request(record, shared, strict=False)
         except ValueError as error:
-            raise RequestError(f"line {line.number}: {error}") from error
+            raise RequestError(f"{line.place}: {error}") from error
         finder = common if not request.store.own else EvidenceFinder(texts_of({**shared, **request.store.own}.values()))
         found, lost = locate([line], finder)
-        problems += [*lost, *(f"line {line.number}: {problem}" for problem in request.problems)]
+        problems += [*lost, *(f"{line.place}: {problem}" for problem in request.problems)]
         made += [
             LabelledQuestion(
                 line.text, evidence, request.hits, request.store, request.query_embedding, request.scope, copies

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -187,15 +185,6 @@ def test_wrong_usage_is_one_line(folder: Path, args: list[str], code: int, messa
     assert result.exit_code == code
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_a_long_run_tells_how_long_it_will_take(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = itertools.count(0, 30)
-    monkeypatch.setattr("retrivex.cli.evaluate.time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    result = evaluate(folder, "--budget", "30", "--budget", "60")
-    told = [line for line in result.stderr.splitlines() if "composing" in line]
-    assert told[0] == "note: q: composing: 1 of 6, 2 min 30 s left"
-    assert told[-1] == "note: q: composing: 6 of 6, 0 min 0 s left"
 
 
 def test_questions_need_something_to_be_asked_of(folder: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks.suites.datasets.formats import pair_of, read_list, whole_number
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, strings_of, whole_number, words_of
-from retrivex.evaluation.questions.files import Record, read_each, read_lines, read_list
+from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
+from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string
 

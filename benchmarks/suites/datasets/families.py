@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from benchmarks.suites.datasets.contextual_embeddings import contextual_embeddings
+from benchmarks.suites.datasets.formats import first_of
 from benchmarks.suites.datasets.hotpotqa import hotpotqa
 from benchmarks.suites.datasets.loogle import loogle
 from benchmarks.suites.datasets.passages import chunking_evaluation, evidence_inference
@@ -20,7 +21,6 @@ from benchmarks.suites.lost_in_the_middle.reader import key_value, lost_in_the_m
 from benchmarks.suites.ruler.reader import ruler, task_of
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet
-from retrivex.evaluation.questions.files import first_of
 from retrivex.evaluation.run.sets import FAMILIES as SETS
 
 Family: TypeAlias = Callable[[Sequence[str], Path], EvidenceSet]

@@ -7,10 +7,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from benchmarks.suites.datasets.formats import pair_of, place_in, read_list
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.questions.fields import list_of, pair_of, place_in, strings_of, words_of
-from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_list
+from retrivex.evaluation.questions.fields import list_of, strings_of, words_of
+from retrivex.evaluation.questions.files import AnyRecord, Record, read_each
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import as_string, listing
 from retrivex.text.sentences import trim_range

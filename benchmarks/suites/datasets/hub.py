@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.suites.datasets.formats import number_records
 from benchmarks.suites.datasets.hotpotqa import hotpotqa_records
 from benchmarks.suites.datasets.loogle import loogle_records
 from benchmarks.suites.datasets.squad import covid_qa_articles, squad_articles
@@ -16,7 +17,7 @@ from benchmarks.suites.longbench.reader import longbench_records
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.fields import list_of, object_of, words_of
-from retrivex.evaluation.questions.files import AnyRecord, BrokenRecord, Record, number_records
+from retrivex.evaluation.questions.files import AnyRecord, BrokenRecord, Record
 
 try:
     import datasets

@@ -8,10 +8,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.suites.datasets.formats import number_records, read_csv, read_text, whole_number
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.questions.fields import list_of, object_of, whole_number, words_of
-from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_csv, read_each, read_text
+from retrivex.evaluation.questions.fields import list_of, object_of, words_of
+from retrivex.evaluation.questions.files import AnyRecord, Record, read_each
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 
 # one of the labels is spelt in two ways

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.suites.datasets.formats import number_records, read_json
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
-from retrivex.evaluation.questions.files import AnyRecord, Record, number_records, read_each, read_json
+from retrivex.evaluation.questions.files import AnyRecord, Record, read_each
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import integer, string
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from benchmarks.suites.datasets.formats import pair_of, place_in
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.questions.fields import list_of, object_of, pair_of, place_in, strings_of, words_of
+from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import AnyRecord, Record, read_each, read_lines
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
 from retrivex.model.serialization import string

@@ -69,7 +69,8 @@ def answer_rows(
         return AnsweredRows(given, (NOT_GENERATED,))
     known = questions if isinstance(questions, Mapping) else {question.question_id: question for question in questions}
     pairs = [(row, _question(row, known), _context(row)) for row in given]
-    scorers = _scorers(pairs, known)
+    classes = classes_of(known.values())
+    scorers = {name: set_scorer(name, classes) for name in {row.set_name for row in given}}
     answered: list[Row] = []
     problems: Counter[str] = Counter()
     for at in range(0, len(pairs), _AT_ONCE):
@@ -158,15 +159,6 @@ def _judge(rows: list[Row], questions: Sequence[Question], judge: Judge, problem
         else:
             made[at] = replace(rows[at], measures={**rows[at].measures, "judged": float(verdict.correct)})
     return made
-
-
-def _scorers(pairs: Sequence[tuple[Row, Question, str]], known: Mapping[str, Question]) -> dict[str, SetScorer]:
-    """Return the score of each set; its classes are those of its own questions."""
-    names = {row.set_name for row, _, _ in pairs}
-    if len(names) == 1:
-        return {name: set_scorer(name, classes_of(known.values())) for name in names}
-    own = {name: [question for row, question, _ in pairs if row.set_name == name] for name in names}
-    return {name: set_scorer(name, classes_of(questions)) for name, questions in own.items()}
 
 
 def _question(row: Row, known: Mapping[str, Question]) -> Question:

@@ -1,41 +1,48 @@
-"""Endpoints that are compatible with OpenAI's chat completions (extra `evaluate`)."""
+"""Endpoints that are compatible with OpenAI's chat completions, through OpenAI's client (extra `evaluate`)."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from retrivex.errors import EndpointError, quoted
+from retrivex.errors import EndpointError, describe_cause, install_hint, quoted
 from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.completions import ChatCompletions, Failure
 from retrivex.evaluation.answers.limits import RateLimit, SpendCap
 from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
-from retrivex.text.addresses import find_fault, without_credentials
-from retrivex.timeouts import Backoff
+from retrivex.text.addresses import Confidential, find_fault, without_credentials
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
+
+try:
+    import openai
+except ImportError as error:
+    raise ImportError(f"asking a model needs openai: {install_hint('evaluate')}") from error
 
 _IN_A_ROW = 8
 """Requests without an answer, none answered between them, after which asking on is of no use."""
 
-_LONGEST_WAIT_S = 600.0
+_FATAL = {
+    401: "see that the API key is right",
+    403: "see that the key may use this model",
+    404: "see that the url, which mostly ends in /v1, and the model's name are right",
+}
+_SHOWN = 200  # characters of an endpoint's own words in a message
+_LOCAL_KEY = "none"  # the client insists on a key, servers at home do not read it
 _STOPPED = "not asked: the run was stopped"
-_FIXED = {"messages", "model", "n", "stream"}
 _ROOM = ("max_completion_tokens", "max_tokens")
 
 
 class Endpoint:
     """Calls a model, several requests at a time, and caches its answers.
 
-    Status 401, 403 and 404, and a quota that is used up, end everything at once with an `EndpointError`; so do 8
-    requests in a row that are not answered. Status 408, 409, 429 and 5xx, broken connections, time-outs and answers
-    that cannot be read are asked again; what is refused otherwise (400: a prompt that is too long), or fails to the
-    last, is a reply with a `problem`.
+    OpenAI's client asks again after status 408, 409, 429 and 5xx, time-outs and broken connections, with growing
+    pauses or after what `Retry-After` says. Status 401, 403 and 404, and a quota that is used up, end everything with
+    an `EndpointError`; so do 8 requests in a row that are not answered. What is refused otherwise (400: a prompt that
+    is too long), fails to the last or cannot be read is a reply with a `problem`.
 
     Parameters
     ----------
@@ -49,7 +56,6 @@ class Endpoint:
     seed : sent along
     concurrency : requests under way at the same time
     retries : new attempts after a failure that may pass
-    backoff_s : seconds before the first of them, doubled for every further one; `Retry-After` is heeded
     timeout_s : seconds that one attempt may take
     requests_per_minute, tokens_per_minute : None for no limit
     spend_cap : tokens of prompts and answers that may be spent; None for no cap. What a request will cost is estimated,
@@ -58,7 +64,7 @@ class Endpoint:
     Raises
     ------
     EndpointError
-        If an argument breaks its rule.
+        If url, model or key break their rule.
     StoreError
         If `cache` cannot be opened.
     """
@@ -74,25 +80,17 @@ class Endpoint:
         seed: int = 0,
         concurrency: int = 4,
         retries: int = 5,
-        backoff_s: float = 1.0,
         timeout_s: float = 120.0,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         spend_cap: int | None = None,
     ) -> None:
-        _check_names(url, model, api_key, options)
-        _check_numbers(concurrency=(concurrency, 1), retries=(retries, 0), seed=(seed, 0))
-        limits = {"requests_per_minute": (requests_per_minute, 1), "tokens_per_minute": (tokens_per_minute, 1)}
-        limits["spend_cap"] = (spend_cap, 0)
-        _check_numbers(**{name: pair for name, pair in limits.items() if pair[0] is not None})
-        _check_seconds(backoff_s=backoff_s, timeout_s=timeout_s)
+        _check(url, model, api_key)
         self.url = url
         self.model = model
-        self._options = dict(options or {})
-        self._seed = seed
+        self._settings = {"temperature": 0, "seed": seed, **(options or {})}
         self._concurrency = concurrency
         self._retries = retries
-        self._backoff = Backoff(backoff_s, _LONGEST_WAIT_S)
         self._limit = RateLimit(requests_per_minute, tokens_per_minute)
         self._spend = SpendCap(spend_cap)
         self._estimate = get_tokenizer("estimate")
@@ -101,7 +99,8 @@ class Endpoint:
         self._in_a_row = 0
         self._was_reached = False
         self._cache = None if cache is None else AnswerCache(cache)
-        self._completions = ChatCompletions(url, api_key, timeout_s)
+        self._place = Confidential(url, api_key)
+        self._client = openai.OpenAI(base_url=url, api_key=api_key or _LOCAL_KEY, timeout=timeout_s)
 
     def __repr__(self) -> str:
         return f"Endpoint({without_credentials(self.url)!r}, {self.model!r})"
@@ -116,7 +115,7 @@ class Endpoint:
 
     def close(self) -> None:
         """Close connections and cache; the endpoint may not be asked afterwards."""
-        self._completions.close()
+        self._client.close()
         if self._cache is not None:
             self._cache.close()
 
@@ -167,7 +166,7 @@ class Endpoint:
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         said = [("system", request.system), ("user", request.prompt)]
         messages = [{"role": role, "content": without_surrogates(text)} for role, text in said if text is not None]
-        settings = {"temperature": 0, "seed": self._seed, "max_tokens": request.max_tokens, **self._options}
+        settings = {"max_tokens": request.max_tokens, **self._settings}
         sent = {name: value for name, value in settings.items() if value is not None}
         return {**sent, "model": self.model, "messages": messages}
 
@@ -175,71 +174,100 @@ class Endpoint:
         """Return the answer, or why there is none."""
         prompt_tokens = sum(self._estimate.count_many([message["content"] for message in body["messages"]]))
         room = next((body[name] for name in _ROOM if body.get(name) is not None), answer_tokens)
-        attempt = 0
-        while True:
-            if not self._enter(prompt_tokens + room, stop):
-                return _STOPPED if stop.is_set() else self._describe_cap()
-            made = self._completions.attempt(body)
-            self._was_reached |= not (isinstance(made, Failure) and made.unreached)
-            self._settle(made, prompt_tokens + room, prompt_tokens)
-            if isinstance(made, KeptAnswer):
-                return made
-            if made.fatal:
-                raise EndpointError(made.message)
-            if made.unreached and not self._was_reached:
-                raise EndpointError(f"{made.message}: start the server, or see that the address is right")
-            if not made.again or attempt == self._retries:
-                return self._give_up(made)
-            if stop.wait(self._pause(made, attempt)):
-                return _STOPPED
-            attempt += 1
+        if stop.is_set():
+            return _STOPPED
+        if not self._spend.reserve(prompt_tokens + room):
+            return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
+        if stop.wait(self._limit.enter(prompt_tokens + room)):
+            return _STOPPED
+        made = self._complete(body)
+        self._settle(made, prompt_tokens + room, prompt_tokens)
+        return made
 
-    def _enter(self, tokens: int, stop: threading.Event) -> bool:
-        """Wait for one's turn; False where it does not come."""
-        if stop.is_set() or not self._spend.reserve(tokens):
-            return False
-        while pause := self._limit.enter(tokens):
-            if stop.wait(pause):
-                self._spend.settle(tokens, 0)
-                return False
-        return True
-
-    def _settle(self, made: KeptAnswer | Failure, reserved: int, prompt_tokens: int) -> None:
-        """Count what an attempt has cost, estimated where the endpoint does not say."""
-        said: tuple[int | None, int | None] = (None, None)
-        guess = (prompt_tokens if isinstance(made, Failure) and made.costs else 0, 0)
-        if isinstance(made, KeptAnswer):
-            said = (made.prompt_tokens, made.answer_tokens)
-            guess = (prompt_tokens, self._estimate.count(made.text))
+    def _settle(self, made: KeptAnswer | str, reserved: int, prompt_tokens: int) -> None:
+        """Count what a request has cost, estimated where the endpoint does not say."""
+        if isinstance(made, str):
+            self._spend.settle(reserved, 0)
+            self._count(sent=1)
+            self._in_a_row += 1
+            if self._in_a_row >= _IN_A_ROW:
+                raise EndpointError(f"{_IN_A_ROW} requests in a row were not answered, the last one because {made}")
+            return
+        self._in_a_row = 0
+        said = (made.prompt_tokens, made.answer_tokens)
+        guess = (prompt_tokens, self._estimate.count(made.text))
         spent = [known if known is not None else guessed for known, guessed in zip(said, guess, strict=True)]
         guessed = sum(tokens for known, tokens in zip(said, spent, strict=True) if known is None)
         self._spend.settle(reserved, sum(spent))
-        answered = int(isinstance(made, KeptAnswer))
-        self._count(sent=1, answered=answered, prompt_tokens=spent[0], answer_tokens=spent[1], estimated_tokens=guessed)
-        if answered:
-            with self._lock:
-                self._in_a_row = 0
+        self._count(sent=1, answered=1, prompt_tokens=spent[0], answer_tokens=spent[1], estimated_tokens=guessed)
 
-    def _give_up(self, failure: Failure) -> str:
-        with self._lock:
-            self._in_a_row += 1
-            useless = self._in_a_row >= _IN_A_ROW
-        if useless:
-            raise EndpointError(
-                f"{_IN_A_ROW} requests in a row were not answered, the last one because {failure.message}"
-            )
-        return failure.message
+    def _complete(self, body: Mapping[str, Any]) -> KeptAnswer | str:
+        address = self._place.address
+        try:
+            made = self._send(body)
+        except openai.APITimeoutError:
+            return f"{address} did not answer in time: raise timeout_s"
+        except openai.APIConnectionError as error:
+            cause = describe_cause(error.__cause__ or error, hide=self._place.hide)
+            if not self._was_reached:
+                raise EndpointError(
+                    f"{address} cannot be reached ({cause}): start the server, or see that the address is right"
+                ) from error
+            return f"{address} cannot be reached ({cause})"
+        except openai.APIStatusError as error:
+            return self._refusal(error)
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:  # a body that is none
+            return self._unreadable(error)
+        return self._read(made)
 
-    def _pause(self, failure: Failure, attempt: int) -> float:
-        """Seconds to wait before the next attempt; if the endpoint sends Retry-After, all requests wait."""
-        if failure.wait_s is not None:
-            if failure.wait_s > _LONGEST_WAIT_S:
-                raise EndpointError(f"{failure.message}; it asks to wait {failure.wait_s:,.0f} s: run again after that")
-            self._limit.hold(failure.wait_s)
-        return self._backoff.pause(attempt, failure.wait_s)
+    def _send(self, body: Mapping[str, Any]) -> object:
+        """Send a request; the first of all only once, so that a wrong address is reported at once."""
+        extra = {name: value for name, value in body.items() if name not in ("model", "messages")}
 
-    def _describe_cap(self) -> str:
-        return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
+        def create(retries: int) -> object:
+            client = self._client.with_options(max_retries=retries)
+            return client.chat.completions.create(model=body["model"], messages=body["messages"], extra_body=extra)
+
+        if self._was_reached:
+            return create(self._retries)
+        try:
+            made = create(0)
+        except (openai.APITimeoutError, openai.RateLimitError, openai.InternalServerError):
+            self._was_reached = True  # somebody is there
+            return create(self._retries)
+        self._was_reached = True
+        return made
+
+    def _refusal(self, error: openai.APIStatusError) -> str:
+        status, words = error.status_code, self._shorten(error.response.text)
+        if status in _FATAL:
+            raise EndpointError(f"{self._place.address} refused with status {status}: {_FATAL[status]} ({words})")
+        if error.code == "insufficient_quota":
+            raise EndpointError(f"{self._place.address} says that the quota is used up ({words})")
+        if status >= 500 or isinstance(error, openai.RateLimitError):
+            return f"{self._place.address} failed with status {status} ({words})"
+        return (
+            f"{self._place.address} refused a request with status {status} ({words}): see that the prompt is not too "
+            "long for the model, and that it takes these options"
+        )
+
+    def _read(self, made: object) -> KeptAnswer | str:
+        # a server may send anything, and the client checks nothing of it
+        choices = getattr(made, "choices", None)
+        message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
+        text = getattr(message, "content", None)
+        if not isinstance(choices, list) or message is None or not isinstance(text, str | None):
+            return self._unreadable(made)
+        usage = getattr(made, "usage", None)
+        cut = getattr(choices[0], "finish_reason", None) == "length"
+        words = without_surrogates(text or "")  # half a character can be written nowhere
+        return KeptAnswer(words, cut, _number(usage, "prompt_tokens"), _number(usage, "completion_tokens"))
+
+    def _unreadable(self, what: object) -> str:
+        return f"{self._place.address} gave no answer that can be read ({self._shorten(what)})"
+
+    def _shorten(self, words: object) -> str:
+        return " ".join(self._place.hide(str(words)).split())[:_SHOWN] or "it said nothing"
 
     def _count(self, **more: int) -> None:
         with self._lock:
@@ -248,43 +276,18 @@ class Endpoint:
             )
 
 
-def _check_names(url: object, model: object, api_key: object, options: object) -> None:
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+def _number(usage: object, name: str) -> int | None:
+    number = getattr(usage, name, None)
+    return number if type(number) is int and number >= 0 else None
+
+
+def _check(url: str, model: str, api_key: str | None) -> None:
+    if not url.startswith(("http://", "https://")):
         raise EndpointError(f"url is {quoted(url)}: give the endpoint's address, e.g. http://localhost:8000/v1")
     if fault := find_fault(url):
         raise EndpointError(f"url {fault}")
-    if not isinstance(model, str) or not model.strip():
+    if not model.strip():
         raise EndpointError(f"model is {quoted(model)}: give the name that the endpoint knows it by")
-    if api_key is not None and not (isinstance(api_key, str) and api_key.isascii() and api_key.isprintable()):
+    # the client would quote a key that no header can hold
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
         raise EndpointError("api_key is no printable ASCII text: see that the key alone was copied, without line ends")
-    if options is not None and (not _is_json(options) or not isinstance(options, Mapping) or _FIXED & set(options)):
-        raise EndpointError(
-            f"options are {quoted(options)}: give a mapping of further fields of a request, as JSON has them, without "
-            f"{', '.join(sorted(_FIXED))}"
-        )
-    for name in _ROOM:
-        if options and options.get(name) is not None:
-            _check_numbers(**{name: (options[name], 1)})
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
-
-
-def _check_numbers(**given: tuple[object, int]) -> None:
-    for name, (value, least) in given.items():
-        if type(value) is not int or value < least:
-            raise EndpointError(f"{name} is {quoted(value)}: it must be a whole number of at least {least}")
-
-
-def _check_seconds(**given: object) -> None:
-    for name, value in given.items():
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 <= cast("float", value) <= threading.TIMEOUT_MAX or (name == "timeout_s" and not value):
-            raise EndpointError(
-                f"{name} is {quoted(value)}: it must be seconds, not negative, and timeout_s more than 0"
-            )

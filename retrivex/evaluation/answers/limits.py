@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 
 _MINUTE_S = 60.0
 
 
 class RateLimit:
-    """A limit on requests and tokens in any 60 seconds.
+    """Spaces requests out, so that no minute has more of them, or of their tokens, than it may have.
 
     Parameters
     ----------
-    requests_per_minute, tokens_per_minute : None for no limit. A request of more tokens than a minute has goes alone
+    requests_per_minute, tokens_per_minute : None for no limit
     clock : seconds, never going back
 
     Examples
     --------
-    >>> now = [0.0]
-    >>> limit = RateLimit(requests_per_minute=1, clock=lambda: now[0])
-    >>> limit.enter(10), limit.enter(10)
-    (0.0, 60.0)
-    >>> now[0] = 60.0
-    >>> limit.enter(10)
-    0.0
+    >>> limit = RateLimit(requests_per_minute=6, clock=lambda: 0.0)
+    >>> limit.enter(10), limit.enter(10), limit.enter(10)
+    (0.0, 10.0, 20.0)
     """
 
     def __init__(
@@ -36,38 +31,19 @@ class RateLimit:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._requests = requests_per_minute
-        self._tokens = tokens_per_minute
+        self._request_s = _MINUTE_S / requests_per_minute if requests_per_minute else 0.0
+        self._token_s = _MINUTE_S / tokens_per_minute if tokens_per_minute else 0.0
         self._clock = clock
         self._lock = threading.Lock()
-        self._sent: deque[tuple[float, int]] = deque()
-        self._closed_until = float("-inf")
+        self._free_at = 0.0
 
     def enter(self, tokens: int) -> float:
-        """Return 0.0 if a request of `tokens` may go now, and count it; else the seconds after which to try again."""
+        """Return the seconds after which a request of `tokens` may go: its place is taken now."""
         with self._lock:
             now = self._clock()
-            if now < self._closed_until:
-                return self._closed_until - now
-            while self._sent and self._sent[0][0] <= now - _MINUTE_S:
-                self._sent.popleft()
-            if self._is_full(tokens):
-                return self._sent[0][0] + _MINUTE_S - now
-            if self._requests is not None or self._tokens is not None:
-                self._sent.append((now, tokens))
-            return 0.0
-
-    def hold(self, seconds: float) -> None:
-        """Let nothing go for `seconds`: the endpoint asked to be left alone."""
-        with self._lock:
-            self._closed_until = max(self._closed_until, self._clock() + seconds)
-
-    def _is_full(self, tokens: int) -> bool:
-        if not self._sent:
-            return False
-        if self._requests is not None and len(self._sent) >= self._requests:
-            return True
-        return self._tokens is not None and sum(spent for _, spent in self._sent) + tokens > self._tokens
+            start = max(now, self._free_at)
+            self._free_at = start + max(self._request_s, self._token_s * tokens)
+            return start - now
 
 
 class SpendCap:

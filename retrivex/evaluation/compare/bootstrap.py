@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import RetrivexError
 
 _BLOCK = 4_000_000  # random numbers drawn at a time, so that memory stays small
 
@@ -60,8 +59,7 @@ def paired_bootstrap(
     Raises
     ------
     RetrivexError
-        If the two do not match, are empty, or hold something that is not finite, or `resamples`, `level` or `seed` is
-        out of range.
+        If the two do not match, are empty, or hold something that is not finite.
 
     Examples
     --------
@@ -70,10 +68,8 @@ def paired_bootstrap(
     (0.375, 0.0, 0.75, False)
     """
     differences = _differences(ours, theirs)
-    _check(resamples, level, seed)
     means = resampled_means(differences, resamples=resamples, seed=seed)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Difference(float(differences.mean()), float(low), float(high), float((means > 0).mean()), len(differences))
+    return _interval(means, float(differences.mean()), level, len(differences))
 
 
 def mean_of_sets(
@@ -95,14 +91,11 @@ def mean_of_sets(
     """
     if not ours or len(ours) != len(theirs):
         raise RetrivexError(f"{len(ours)} and {len(theirs)} sets: give the same sets twice, at least one")
-    _check(resamples, level, seed)
     sets = [_differences(a, b) for a, b in zip(ours, theirs, strict=True)]
     means = np.mean(
         [resampled_means(part, resamples=resamples, seed=seed + at) for at, part in enumerate(sets)], axis=0
     )
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    mean = float(np.mean([part.mean() for part in sets]))
-    return Difference(mean, float(low), float(high), float((means > 0).mean()), sum(map(len, sets)))
+    return _interval(means, float(np.mean([part.mean() for part in sets])), level, sum(map(len, sets)))
 
 
 def resampled_means(values: NDArray[np.float64], *, resamples: int, seed: int) -> NDArray[np.float64]:
@@ -116,12 +109,9 @@ def resampled_means(values: NDArray[np.float64], *, resamples: int, seed: int) -
     return np.concatenate(blocks)
 
 
-def _check(resamples: int, level: float, seed: int) -> None:
-    for name, number, least in (("resamples", resamples, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
-            raise RetrivexError(f"{name} is {quoted(number)}: it must be a whole number of at least {least}")
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise RetrivexError(f"level is {quoted(level)}: it must be a share between 0 and 1")
+def _interval(means: NDArray[np.float64], mean: float, level: float, questions: int) -> Difference:
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Difference(mean, float(low), float(high), float((means > 0).mean()), questions)
 
 
 def _differences(ours: ArrayLike, theirs: ArrayLike) -> NDArray[np.float64]:

@@ -1,8 +1,6 @@
-r"""Compares two systems: results of the same questions, paired, with confidence intervals of the differences.
+"""Compares two systems: results of the same questions, paired, with confidence intervals of the differences.
 
-A question counts once, whatever else a run varies: its differences over budgets and seeds are averaged first. The
-effect size is that of paired figures, :math:`d_z = \bar d / s_d` with the standard deviation :math:`s_d` of the
-differences. Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.3.5.
+A question counts once, whatever else a run varies: its differences over budgets and seeds are averaged first.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.compare.bootstrap import Difference, mean_of_sets, paired_bootstrap
@@ -69,7 +65,6 @@ class Comparison:
     set_name : of the questions; `EVERY_SET` for the mean of several sets, each counting the same
     ours, theirs : means
     difference : ours less theirs, with its interval
-    effect_size : d_z; None where all differences are equal
     wins, losses, ties : questions in which ours is better, worse and level
     pairs : every question
     """
@@ -79,7 +74,6 @@ class Comparison:
     ours: float
     theirs: float
     difference: Difference
-    effect_size: float | None
     wins: int
     losses: int
     ties: int
@@ -270,23 +264,17 @@ def _comparison(name: str, set_name: str, sets: Sequence[Sequence[Pair]], resamp
     else:
         difference = mean_of_sets(ours, theirs, resamples=resamples, seed=seed)
     pairs = tuple(pair for found in sets for pair in found)
-    gains = np.array([pair.difference for pair in pairs]) * (-1 if name in LOWER_IS_BETTER else 1)
-    wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
+    sign = -1 if name in LOWER_IS_BETTER else 1
+    wins = sum(sign * pair.difference > 0 for pair in pairs)
+    losses = sum(sign * pair.difference < 0 for pair in pairs)
     return Comparison(
         name,
         set_name,
         fmean(map(fmean, ours)),
         fmean(map(fmean, theirs)),
         difference,
-        _effect_size([pair.difference for pair in pairs]),
         wins,
         losses,
         len(pairs) - wins - losses,
         pairs,
     )
-
-
-def _effect_size(differences: Sequence[float]) -> float | None:
-    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
-    # rounding leaves a spread of some 1e-17 where all are equal
-    return float(np.mean(differences)) / spread if spread > 1e-12 else None

@@ -6,13 +6,14 @@ models read best. The monitor takes down where it stood and where it went, quest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import RetrivexError
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
-from retrivex.evaluation.metrics.arguments import list_of, name_list, one_name
+from retrivex.evaluation.metrics.arguments import list_of
 from retrivex.evaluation.metrics.positions import edge_weights
 from retrivex.model.fields import Field, make_reader
 
@@ -99,28 +100,26 @@ class ReorderMonitor:
         Raises
         ------
         RetrivexError
-            If a passage has no name or one that cannot be looked up (a list), or an argument is no list.
+            If a passage has no name, or `known` is one text.
         """
-        if isinstance(known, str):
-            raise RetrivexError(f"known is {quoted(known)}: give a list of names, as in known=[{quoted(known)}]")
-        wanted, first, then = name_list(known, "known"), list_of(before, "before"), list_of(after, "after")
-        places, now = self._places(first, "before"), self._places(then, "after")
-        weights, weights_now = edge_weights(len(first)), edge_weights(len(then))
+        wanted = list_of(known, "known")
+        places, now = self._places(before), self._places(after)
+        weights, weights_now = edge_weights(len(before)), edge_weights(len(after))
         for name in dict.fromkeys(wanted):
             if name in places:
                 place = now.get(name)
                 gained = 0.0 if place is None else float(weights_now[place])
                 self._moves.append(
-                    Move(name, places[name], place, len(first), len(then), float(weights[places[name]]), gained)
+                    Move(name, places[name], place, len(before), len(after), float(weights[places[name]]), gained)
                 )
 
-    def _places(self, passages: Sequence[Any], which: str) -> dict[Hashable, int]:
+    def _places(self, passages: Sequence[Any]) -> dict[Hashable, int]:
         places: dict[Hashable, int] = {}
         for place, passage in enumerate(passages):
-            name = passage if isinstance(passage, str) else _name(passage, self._read, f"{which}[{place}]")
+            name = passage if isinstance(passage, str) else self._read(passage)
             if name is None:
                 raise RetrivexError(f"passage {place} has no name: say which field holds it, ReorderMonitor(name=...)")
-            places.setdefault(one_name(name, f"the name of {which}[{place}]"), place)
+            places.setdefault(name, place)
         return places
 
     def report(self) -> MonitorReport:
@@ -139,29 +138,16 @@ class ReorderMonitor:
         there = [move for move in moves if move.after is not None]
         return MonitorReport(
             moves=moves,
-            mean_before=_mean([_compute_relative(move.before, move.count_before) for move in moves]),
-            mean_after=_mean([_compute_relative(move.after or 0, move.count_after) for move in there])
+            mean_before=fmean([_compute_relative(move.before, move.count_before) for move in moves]),
+            mean_after=fmean([_compute_relative(move.after or 0, move.count_after) for move in there])
             if there
             else None,
-            at_edge_before=_mean([float(move.before in (0, move.count_before - 1)) for move in moves]),
-            at_edge_after=_mean([float(move.at_edge) for move in moves]),
+            at_edge_before=fmean([float(move.before in (0, move.count_before - 1)) for move in moves]),
+            at_edge_after=fmean([float(move.at_edge) for move in moves]),
             left_out=len(moves) - len(there),
             weight=paired_bootstrap([m.weight_after for m in moves], [m.weight_before for m in moves]),
         )
 
 
-def _name(passage: Any, read: Callable[[Any], Any], where: str) -> Any:
-    try:
-        return read(passage)
-    except Exception as error:  # a callable of the caller's may raise anything
-        raise RetrivexError(
-            f"the name of {where} cannot be read: {quoted(error, 200)}; see ReorderMonitor(name=...)"
-        ) from error
-
-
 def _compute_relative(place: int, count: int) -> float:
     return place / (count - 1) if count > 1 else 0.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics.answers import answerability_match, exact_match, is_answerable, token_f1
-from retrivex.evaluation.metrics.arguments import list_of, text_list
+from retrivex.evaluation.metrics.arguments import list_of
 from retrivex.evaluation.metrics.support import citation_coverage, faithfulness
 
 
@@ -61,7 +62,7 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
     Raises
     ------
     RetrivexError
-        If there are no cases, or something else is among them.
+        If there are no cases.
 
     Examples
     --------
@@ -72,26 +73,17 @@ def evaluate_answers(cases: Iterable[AnswerCase], *, no_answer: Collection[str] 
     >>> found.exact_match, found.token_f1, found.faithfulness
     (0.5, 0.5, 0.5)
     """
-    phrases = text_list(no_answer, "no_answer")
-    answers = tuple(_scores(case, phrases) for case in list_of(cases, "cases"))
+    answers = tuple(_scores(case, no_answer) for case in list_of(cases, "cases"))
     if not answers:
         raise RetrivexError("there are no answers to evaluate: give at least one AnswerCase")
-    return AnswerSummary(
-        exact_match=_mean([one.exact_match for one in answers]) or 0.0,
-        token_f1=_mean([one.token_f1 for one in answers]) or 0.0,
-        answerability=_mean([one.answerability for one in answers]) or 0.0,
-        faithfulness=_mean([one.faithfulness for one in answers]),
-        citation_coverage=_mean([one.citation_coverage for one in answers]),
-        answers=answers,
-    )
+    means = {field.name: _mean([getattr(one, field.name) for one in answers]) for field in fields(AnswerScores)}
+    return AnswerSummary(**means, answers=answers)
 
 
 def _scores(case: AnswerCase, no_answer: Collection[str]) -> AnswerScores:
-    if not isinstance(case, AnswerCase):
-        raise RetrivexError(f"a case is {quoted(case)}: give AnswerCase(prediction, references, contexts)")
     answered = is_answerable(case.prediction, no_answer=no_answer)
     prediction = case.prediction if answered else ""
-    contexts = text_list(case.contexts, "contexts")
+    contexts = list_of(case.contexts, "contexts")
     with_support = answered and bool(contexts)
     return AnswerScores(
         exact_match=exact_match(prediction, case.references),
@@ -102,6 +94,6 @@ def _scores(case: AnswerCase, no_answer: Collection[str]) -> AnswerScores:
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> Any:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

@@ -15,8 +15,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from retrivex.errors import RetrivexError
-from retrivex.evaluation.metrics.arguments import text_list
 from retrivex.text.scripts import CJK
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -89,7 +87,7 @@ def is_answerable(text: str, *, no_answer: Collection[str] = ()) -> bool:
     (False, True)
     """
     given = normalise_answer(text)
-    return bool(given) and given not in {normalise_answer(phrase) for phrase in text_list(no_answer, "no_answer")}
+    return bool(given) and given not in {normalise_answer(phrase) for phrase in no_answer}
 
 
 def answerability_match(prediction: str, references: str | Sequence[str], *, no_answer: Collection[str] = ()) -> float:
@@ -105,8 +103,6 @@ def answerability_match(prediction: str, references: str | Sequence[str], *, no_
 
 
 def _normalize(text: str) -> str:
-    if not isinstance(text, str):
-        raise RetrivexError(f"answer is {type(text).__name__}: give a text, an empty one for no answer")
     if text.isascii():
         return _ARTICLES.sub(" ", text.lower().translate(_ASCII_PUNCTUATION))
     plain = unicodedata.normalize("NFKC", text).lower().translate(_ASCII_PUNCTUATION)
@@ -118,7 +114,7 @@ def _normalize(text: str) -> str:
 
 def _list_references(references: str | Sequence[str]) -> Sequence[str]:
     """Return the references; no answer is the right answer where there are none."""
-    return (references,) if isinstance(references, str) else text_list(references, "references") or ("",)
+    return (references,) if isinstance(references, str) else list(references) or ("",)
 
 
 def _f1(given: Sequence[str], wanted: Sequence[str]) -> float:

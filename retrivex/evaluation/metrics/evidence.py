@@ -16,8 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import is_whole, list_of
+from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import Evidence
 
 Range: TypeAlias = tuple[str, int, int]
@@ -58,18 +57,13 @@ class ContextScores:
 def united(ranges: Iterable[Range]) -> dict[str, list[tuple[int, int]]]:
     """Return the ranges by document, joined where they overlap or touch; empty ones vanish.
 
-    Raises
-    ------
-    RetrivexError
-        If one is no `(doc_id, start, end)`.
-
     Examples
     --------
     >>> united([("d", 4, 6), ("d", 0, 3), ("d", 2, 4), ("e", 5, 5)])
     {'d': [(0, 6)]}
     """
     joined: dict[str, list[tuple[int, int]]] = {}
-    for doc_id, start, end in sorted(part for part in _ranges(ranges) if part[1] < part[2]):
+    for doc_id, start, end in sorted(part for part in ranges if part[1] < part[2]):
         parts = joined.setdefault(doc_id, [])
         if parts and start <= parts[-1][1]:
             parts[-1] = (parts[-1][0], max(end, parts[-1][1]))
@@ -86,10 +80,6 @@ def covered(part: Range, shown: Shown) -> int:
     >>> covered(("d", 2, 10), {"d": [(0, 4), (8, 20)]})
     4
     """
-    return _count_covered(_range(part), _check_shown(shown))
-
-
-def _count_covered(part: Range, shown: Shown) -> int:
     doc_id, start, end = part
     return sum(max(0, min(end, high) - max(start, low)) for low, high in shown.get(doc_id, ()))
 
@@ -102,10 +92,6 @@ def uncovered(part: Range, shown: Shown) -> list[Range]:
     >>> uncovered(("d", 2, 10), {"d": [(0, 4), (6, 8)]})
     [('d', 4, 6), ('d', 8, 10)]
     """
-    return _list_uncovered(_range(part), _check_shown(shown))
-
-
-def _list_uncovered(part: Range, shown: Shown) -> list[Range]:
     doc_id, start, end = part
     pieces = []
     for low, high in shown.get(doc_id, ()):
@@ -136,7 +122,7 @@ def score_context(
     Raises
     ------
     RetrivexError
-        If there is no evidence, or only empty: nothing can be measured; if a range or a number of tokens is none.
+        If there is no evidence, or only empty: nothing can be measured.
 
     Examples
     --------
@@ -144,59 +130,24 @@ def score_context(
     >>> found.recall, round(found.precision, 2), found.complete, found.rescued, found.lost
     (0.5, 0.33, False, 0.25, 0.0)
     """
-    asked = _evidence(evidence)
-    for name, number in (("tokens", tokens), ("duplicate_tokens", duplicate_tokens)):
-        if not is_whole(number) or number < 0:
-            raise RetrivexError(f"{name} is {quoted(number)}: it must be a whole number of at least 0")
+    asked = [(part.doc_id, part.start, part.end) for part in evidence]
     shown, found = united(ranges), united(hits)
     gold = [(doc_id, *part) for doc_id, parts in united(asked).items() for part in parts]
     if not gold:
         raise RetrivexError("evidence is empty: leave out questions that the documents do not answer")
     wanted = sum(end - start for _, start, end in gold)
-    right = sum(_count_covered(part, shown) for part in gold)
+    right = sum(covered(part, shown) for part in gold)
     size = sum(high - low for parts in shown.values() for low, high in parts)
-    rescued = sum(_count_covered(piece, shown) for part in gold for piece in _list_uncovered(part, found))
-    lost = sum(_count_covered(piece, found) for part in gold for piece in _list_uncovered(part, shown))
+    rescued = sum(covered(piece, shown) for part in gold for piece in uncovered(part, found))
+    lost = sum(covered(piece, found) for part in gold for piece in uncovered(part, shown))
     return ContextScores(
         recall=right / wanted,
         precision=right / size if size else 0.0,
         iou=right / (size + wanted - right),
-        complete=all(
-            _count_covered(part, shown) / (part[2] - part[1]) >= COMPLETE for part in asked if part[1] < part[2]
-        ),
+        complete=all(covered(part, shown) / (part[2] - part[1]) >= COMPLETE for part in asked if part[1] < part[2]),
         rescued=rescued / wanted,
         lost=lost / wanted,
         spans=sum(map(len, shown.values())),
         duplicate_share=duplicate_tokens / (tokens + duplicate_tokens) if duplicate_tokens else 0.0,
         tokens=tokens,
     )
-
-
-def _evidence(evidence: Sequence[Evidence]) -> list[Range]:
-    parts = list_of(evidence, "evidence")
-    for part in parts:
-        if not isinstance(part, Evidence):
-            raise RetrivexError(f"evidence holds {quoted(part)}: give Evidence(doc_id, start, end)")
-    return _ranges((part.doc_id, part.start, part.end) for part in parts)
-
-
-def _ranges(ranges: Iterable[Range]) -> list[Range]:
-    return [_range(part) for part in list_of(ranges, "ranges")]
-
-
-def _range(part: Range) -> Range:
-    if isinstance(part, (tuple, list)) and len(part) == 3:
-        doc_id, start, end = part
-        if isinstance(doc_id, str) and is_whole(start) and is_whole(end):
-            return doc_id, start, end
-    raise RetrivexError(f"a range is {quoted(part)}: give (doc_id, start, end), a text and two whole numbers")
-
-
-def _check_shown(shown: Shown) -> Shown:
-    if isinstance(shown, Mapping):
-        try:
-            if all(is_whole(low) and is_whole(high) for parts in shown.values() for low, high in parts):
-                return shown
-        except (TypeError, ValueError):  # they are no pairs
-            pass
-    raise RetrivexError(f"shown is {quoted(shown)}: give what united(ranges) returned")

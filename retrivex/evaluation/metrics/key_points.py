@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import text_list
+from retrivex.evaluation.metrics.arguments import list_of
 from retrivex.evaluation.metrics.words import finder
 
 
@@ -61,12 +61,12 @@ def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool
 
 
 def _points(key_points: Sequence[str], ignore_case: bool) -> list[str]:
-    points = text_list(key_points, "key_points")
+    points = list_of(key_points, "key_points")
     if not points or not all(map(str.strip, points)):
         raise RetrivexError(f"key points are {quoted(points)}: give a list of texts, at least one and none blank")
     return _texts(points, ignore_case)
 
 
 def _texts(texts: Sequence[str], ignore_case: bool) -> list[str]:
-    given = text_list(texts, "texts")
+    given = list_of(texts, "texts")
     return [text.casefold() for text in given] if ignore_case else given

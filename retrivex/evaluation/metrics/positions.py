@@ -8,32 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import is_whole, number_row
+from retrivex.errors import RetrivexError
+from retrivex.evaluation.metrics.arguments import number_row
 
 
 def edge_weights(count: int) -> NDArray[np.float64]:
     r"""Return how much each of some positions counts, :math:`((i - m) / m)^2` with m the middle: 1 at both ends.
-
-    Raises
-    ------
-    RetrivexError
-        If the count is no whole number of at least 0.
 
     Examples
     --------
     >>> edge_weights(5).tolist()
     [1.0, 0.25, 0.0, 0.25, 1.0]
     """
-    if not is_whole(count) or count < 0:
-        raise RetrivexError(f"count is {quoted(count)}: it must be a whole number of at least 0")
-    if count < 2:
-        return np.ones(count)
-    try:
-        steps = np.linspace(-1.0, 1.0, count)
-    except (OverflowError, ValueError, MemoryError) as error:
-        raise RetrivexError(f"count is {quoted(count)}: there is no room for so many positions") from error
-    return np.square(steps)
+    return np.square(np.linspace(-1.0, 1.0, count)) if count > 1 else np.ones(count)
 
 
 def position_effectiveness(scores: Sequence[float]) -> float:
@@ -55,12 +42,10 @@ def position_effectiveness(scores: Sequence[float]) -> float:
     >>> position_effectiveness([0.9, 0.1, 0.7]), position_effectiveness([0.9, 0.7, 0.1])
     (0.8, 0.5)
     """
-    values = number_row(scores)
-    if values is None or not len(values):
-        raise RetrivexError(f"scores are {quoted(scores)}: give one finite number per passage, at least one")
-    weights = edge_weights(len(values))
-    _, power = np.frexp(np.abs(values).max())  # divided by it, which is exact, no sum is too large for a float
-    return float(np.ldexp(np.ldexp(values, -power) @ weights / weights.sum(), power))
+    values = number_row(scores, "scores")
+    if not len(values):
+        raise RetrivexError("there are no scores: give one finite number per passage")
+    return float(np.average(values, weights=edge_weights(len(values))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import is_whole, list_of, name_list, number_row
+from retrivex.evaluation.metrics.arguments import list_of, number_row
 
 
 def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
@@ -26,7 +26,7 @@ def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k
     Raises
     ------
     RetrivexError
-        If nothing is relevant, k is below 1, or an argument is no list of names.
+        If nothing is relevant, or an argument is one text.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     Raises
     ------
     RetrivexError
-        If a gain is negative or not finite, `ideal` lacks gains that are shown, or k is below 1.
+        If a gain is negative or not finite, or `ideal` lacks gains that are shown.
 
     Examples
     --------
@@ -98,7 +98,6 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
     >>> ndcg([0, 0])
     0.0
     """
-    _check(k)
     shown = _gains(gains)
     best = np.sort(shown if ideal is None else _gains(ideal))[::-1]
     if not _has_all(best, shown):
@@ -106,9 +105,8 @@ def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = No
             f"ideal is {quoted(ideal)}, worse than the ranking {quoted(gains)}: give the gains of all passages there "
             "are, and each passage of the ranking once"
         )
-    _, power = np.frexp(best.max(initial=0.0))  # divided by it, which is exact, no sum is too large for a float
-    most = _discount(np.ldexp(best[:k], -power))
-    return _discount(np.ldexp(shown[:k], -power)) / most if most else 0.0
+    most = _discount(best[:k])
+    return _discount(shown[:k]) / most if most else 0.0
 
 
 def _has_all(best: NDArray[np.float64], shown: NDArray[np.float64]) -> bool:
@@ -122,25 +120,19 @@ def _discount(gains: NDArray[np.float64]) -> float:
 
 
 def _gains(values: ArrayLike) -> NDArray[np.float64]:
-    gains = number_row(values)
-    if gains is None or (gains < 0).any():
-        raise RetrivexError(f"gains are {quoted(values)}: give one finite number per passage, none below 0")
+    gains = number_row(values, "gains")
+    if (gains < 0).any():
+        raise RetrivexError(f"gains are {quoted(values)}: none may be below 0")
     return gains
 
 
 def _name_relevant(relevant: Collection[Hashable]) -> set[Hashable]:
-    names = set() if isinstance(relevant, str) else set(name_list(relevant, "relevant"))
+    names = set(list_of(relevant, "relevant"))
     if not names:
-        raise RetrivexError(f"relevant is {quoted(relevant)}: give the names of the relevant passages, at least one")
+        raise RetrivexError("nothing is relevant: give the names of the relevant passages, at least one")
     return names
 
 
 def _first(retrieved: Iterable[Hashable], k: int | None) -> list[Hashable]:
     """Return the first k passages; one that comes again counts where it comes first."""
-    _check(k)
-    return list(dict.fromkeys(name_list(retrieved, "retrieved")))[:k]
-
-
-def _check(k: int | None) -> None:
-    if k is not None and (not is_whole(k) or k < 1):
-        raise RetrivexError(f"k is {quoted(k)}: it must be a whole number of at least 1, or None for all")
+    return list(dict.fromkeys(list_of(retrieved, "retrieved")))[:k]

@@ -10,8 +10,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from retrivex.errors import RetrivexError, quoted
-from retrivex.evaluation.metrics.arguments import is_whole, one_text, text_list
+from retrivex.evaluation.metrics.arguments import list_of
 from retrivex.text.scripts import CJK
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -33,11 +32,6 @@ def informative_tokens(text: str, *, stop_words: Collection[str] = STOP_WORDS, m
     stop_words : are left out
     min_length : characters a word has at least; CJK aside
 
-    Raises
-    ------
-    RetrivexError
-        If the text or a stop word is no text, or `min_length` no whole number of at least 0.
-
     Examples
     --------
     >>> sorted(informative_tokens("Bees live in 2 hives."))
@@ -45,21 +39,10 @@ def informative_tokens(text: str, *, stop_words: Collection[str] = STOP_WORDS, m
     >>> sorted(informative_tokens("蜜蜂住"))
     ['蜂住', '蜜蜂']
     """
-    return _list_informative(one_text(text, "text"), *_rules(stop_words, min_length))
-
-
-def _rules(stop_words: Collection[str], min_length: int) -> tuple[frozenset[str], int]:
-    """Return what words have to be, checked."""
-    if not is_whole(min_length) or min_length < 0:
-        raise RetrivexError(f"min_length is {quoted(min_length)}: it must be a whole number of at least 0")
-    return stop_words if stop_words is STOP_WORDS else frozenset(text_list(stop_words, "stop_words")), int(min_length)
-
-
-def _list_informative(text: str, stop_words: frozenset[str], min_length: int) -> set[str]:
     plain = unicodedata.normalize("NFKC", text).lower()
     pairs = {run[i : i + 2] for run in _CJK_RUNS.findall(plain) for i in range(max(1, len(run) - 1))}
     words = {word for word in _WORDS.findall(_CJK_RUNS.sub(" ", plain)) if len(word) >= min_length}
-    return (words - stop_words) | pairs
+    return words.difference(stop_words) | pairs
 
 
 def faithfulness(
@@ -76,18 +59,18 @@ def faithfulness(
     Raises
     ------
     RetrivexError
-        If the answer is no text, the contexts or stop words are no list of texts, or `min_length` is no whole number
-        of at least 0.
+        If the contexts are one text.
 
     Examples
     --------
     >>> faithfulness("Bees live in trees", ["Bees live in hives."])
     0.6666666666666666
     """
-    passages, rules = text_list(contexts, "contexts"), _rules(stop_words, min_length)
-    said = _list_informative(one_text(answer, "answer"), *rules)
+    said = informative_tokens(answer, stop_words=stop_words, min_length=min_length)
     # each by itself, so that no word arises where two passages meet
-    known = {token for context in passages for token in _list_informative(context, *rules) | _characters(context)}
+    known: set[str] = set()
+    for context in list_of(contexts, "contexts"):
+        known |= informative_tokens(context, stop_words=stop_words, min_length=min_length) | _characters(context)
     return len(said & known) / len(said) if said else 0.0
 
 

@@ -14,12 +14,11 @@ single depths in about 30 %.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import RetrivexError
 from retrivex.evaluation.compare.bootstrap import resampled_means
 from retrivex.ordering.profile import PositionProfile
 
@@ -114,7 +113,7 @@ def fit_positions(
     >>> fit_positions([[1, 0, 1], [0, 1, 1], [1, 1, 0]] * 4, [0.1, 0.5, 0.9]).matters
     False
     """
-    values, places, names = _check_arrays(right, positions, needles, resamples, level)
+    values, places, names = _check_arrays(right, positions, needles)
     accuracy = values.mean(axis=0)
     of_needles = np.stack([values[names == name].mean(axis=0) for name in np.unique(names)])
     bands = [_band(column, resamples, level, seed) for column in of_needles.T]
@@ -170,7 +169,7 @@ def _parts(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check_arrays(
-    right: ArrayLike, positions: ArrayLike, needles: ArrayLike | None, resamples: int, level: float
+    right: ArrayLike, positions: ArrayLike, needles: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.generic]]:
     values, places = np.asarray(right, dtype=np.float64), np.asarray(positions, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
@@ -180,10 +179,4 @@ def _check_arrays(
     if places.shape not in (values.shape, values.shape[1:]):
         raise RetrivexError(f"positions of shape {places.shape} for results of shape {values.shape}: give as many")
     names = np.arange(len(values)) if needles is None else np.asarray(needles)
-    if names.shape != values.shape[:1]:
-        raise RetrivexError(f"{names.shape} names of needles for {len(values)} rows: give one a row")
-    if type(resamples) is not int or resamples < 1:
-        raise RetrivexError(f"resamples is {quoted(resamples)}: it must be a whole number of at least 1")
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise RetrivexError(f"level is {quoted(level)}: it must be a share between 0 and 1")
     return values, places.mean(axis=0) if places.ndim == 2 else places, names

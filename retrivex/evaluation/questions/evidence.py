@@ -106,21 +106,14 @@ class EvidenceSet:
 
     def __post_init__(self) -> None:
         for question in self.questions:
-            for doc_id in question.within:
+            where = f"question {question.question_id!r} of {self.name}"
+            for doc_id in (*question.within, *(part.doc_id for part in question.evidence)):
                 if doc_id not in self.documents:
-                    raise LoadError(
-                        f"question {question.question_id!r} of {self.name} is asked of document {doc_id!r}, which the "
-                        "set does not hold: add the document or leave it out of `within`"
-                    )
+                    raise LoadError(f"{where} names document {doc_id!r}, which the set does not hold: add the document")
             for part in question.evidence:
-                text = self.documents.get(part.doc_id)
-                if text is None:
+                length = len(self.documents[part.doc_id])
+                if not 0 <= part.start < part.end <= length:
                     raise LoadError(
-                        f"question {question.question_id!r} of {self.name} has evidence in document {part.doc_id!r}, "
-                        "which the set does not hold: add the document or leave the evidence out"
-                    )
-                if not 0 <= part.start < part.end <= len(text):
-                    raise LoadError(
-                        f"question {question.question_id!r} of {self.name} has evidence {part.start}-{part.end} in "
-                        f"document {part.doc_id!r} of {len(text)} characters: give 0 <= start < end <= length"
+                        f"{where} has evidence {part.start}-{part.end} in document {part.doc_id!r} of {length} "
+                        "characters: give 0 <= start < end <= length"
                     )

@@ -1,4 +1,4 @@
-"""Checks of the fields of published records: the right type, or one clear error."""
+"""Checks of the fields of records: the right type, or one clear error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.model.serialization import as_text, integer, listing, string
+from retrivex.model.serialization import as_text, listing, string
 
 
 def words_of(fields: Mapping[str, Any], key: str) -> str:
@@ -55,33 +55,6 @@ def list_of(fields: Mapping[str, Any], key: str) -> list[Any]:
     return list(listing(fields[key], key, LoadError))
 
 
-def pair_of(value: Any, key: str) -> tuple[Any, Any]:
-    """Return the two members of a list of two.
-
-    Raises
-    ------
-    LoadError
-        If it is none.
-    """
-    if not isinstance(value, list | tuple) or len(value) != 2:
-        raise LoadError(f"{key} holds {value!r}: it must be a list of two")
-    return value[0], value[1]
-
-
-def place_in(value: Any, key: str, length: int) -> int:
-    """Return a whole number that counts members of something of `length`, from 0.
-
-    Raises
-    ------
-    LoadError
-        If it is none.
-    """
-    number = integer(value, key, LoadError)
-    if not 0 <= number < length:
-        raise LoadError(f"{key} is {number}: there are {length}, counted from 0")
-    return number
-
-
 def object_of(value: Any, key: str) -> Mapping[str, Any]:
     """Return an object.
 
@@ -93,16 +66,3 @@ def object_of(value: Any, key: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise LoadError(f"{key} is {value!r}: it must be an object")
     return value
-
-
-def whole_number(value: Any, key: str) -> int:
-    """Return a whole number, also out of a text, as some sets write them.
-
-    Raises
-    ------
-    LoadError
-        If it is none.
-    """
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    return integer(value, key, LoadError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Copies, Evidence
+from retrivex.evaluation.questions.files import AnyRecord, BrokenRecord, read_lines
 from retrivex.expansion.seeds import SeedHits
 from retrivex.model.chunk import Chunk, Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
@@ -65,13 +65,13 @@ class QuestionLine:
 
     Parameters
     ----------
-    number : of the line, from 1
+    place : in the file, "line 7"
     text : the question
     claims : its evidence, as given
     record : the whole line; may hold hits
     """
 
-    number: int
+    place: str
     text: str
     claims: Sequence[Any]
     record: Mapping[str, Any]
@@ -85,33 +85,24 @@ def read_question_lines(path: str | Path) -> list[QuestionLine]:
     LoadError
         If the file cannot be read, holds no question, or a line is not one.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="\n") as file:
-            lines = file.readlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise LoadError(f"questions {path} cannot be read ({error}): give a JSONL file, one question a line") from error
-    made = [_question_line(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    made = [_question_line(path, record) for record in read_lines(Path(path))]
     if not made:
         raise LoadError(f"questions {path} hold no line: give one question a line, with its evidence")
     return made
 
 
-def _question_line(path: str | Path, number: int, line: str) -> QuestionLine:
-    where = f"line {number} of {path}"
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise LoadError(f"{where} is not JSON ({error}): write one object a line") from error
-    if not isinstance(record, dict):
-        raise LoadError(f"{where} holds a {type(record).__name__}: it must be an object with 'question' and 'evidence'")
-    text, claims = record.get("question"), record.get("evidence")
+def _question_line(path: str | Path, record: AnyRecord) -> QuestionLine:
+    where = f"{record.place} of {path}"
+    if isinstance(record, BrokenRecord):
+        raise LoadError(f"{where}: {record.reason}")
+    text, claims = record.fields.get("question"), record.fields.get("evidence")
     if not isinstance(text, str) or not text.strip():
         raise LoadError(f"{where} has the question {text!r}: it must be a text that is not blank")
     if not isinstance(claims, list):
         raise LoadError(
             f"{where} has the evidence {claims!r}: it must be a list of {FORMS}, empty where nothing answers"
         )
-    return QuestionLine(number, text, claims, record)
+    return QuestionLine(record.place, text, claims, record.fields)
 
 
 class EvidenceFinder:
@@ -207,7 +198,7 @@ def _ambiguous(quote: str, places: int) -> LoadError:
 
 def locate(
     lines: Sequence[QuestionLine], finder: EvidenceFinder
-) -> tuple[dict[int, tuple[tuple[Evidence, ...], Copies]], list[str]]:
+) -> tuple[dict[str, tuple[tuple[Evidence, ...], Copies]], list[str]]:
     """Find the evidence of all questions.
 
     A question of which one passage cannot be found is left out as a whole: what is known of its evidence would punish
@@ -215,17 +206,17 @@ def locate(
 
     Returns
     -------
-    found : evidence of each question that can be used, and where else its quotes stand, by the number of its line
+    found : evidence of each question that can be used, and where else its quotes stand, by the place of its line
     problems : one sentence for each question that is left out
     """
-    found: dict[int, tuple[tuple[Evidence, ...], Copies]] = {}
+    found: dict[str, tuple[tuple[Evidence, ...], Copies]] = {}
     problems: list[str] = []
     for line in lines:
         try:
             places = {found_at[0]: found_at[1:] for found_at in map(finder.find_all, line.claims)}
-            found[line.number] = tuple(sorted(places)), {part: others for part, others in places.items() if others}
+            found[line.place] = tuple(sorted(places)), {part: others for part, others in places.items() if others}
         except LoadError as error:
-            problems.append(f"line {line.number} left out: {error}")
+            problems.append(f"{line.place} left out: {error}")
     return found, problems
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 
+import networkx as nx
+
 FEWEST_DOCUMENTS = 4
 """From so many documents on, questions about the same one stay in the same part."""
 
@@ -29,17 +31,9 @@ def grouped(documents: Sequence[Collection[str]]) -> list[list[int]]:
     alone = [[at] for at in range(len(documents))]
     if len({name for names in documents for name in names}) < FEWEST_DOCUMENTS:
         return alone
-    group_of: dict[str, list[int]] = {}
-    groups: list[list[int]] = []
-    for at, names in enumerate(documents):
-        joined = [at]
-        for known in {id(group_of[name]): group_of[name] for name in names if name in group_of}.values():
-            joined += known
-            groups.remove(known)
-        joined.sort()
-        groups.append(joined)
-        for member in joined:
-            group_of.update(dict.fromkeys(documents[member], joined))
+    graph = nx.Graph((at, ("document", name)) for at, names in enumerate(documents) for name in names)
+    graph.add_nodes_from(range(len(documents)))
+    groups = [sorted(node for node in part if isinstance(node, int)) for part in nx.connected_components(graph)]
     if max(map(len, groups)) > len(documents) / 2:
         return alone
     return sorted(groups)

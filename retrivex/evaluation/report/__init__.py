@@ -1,5 +1,5 @@
-"""Report: the results of an evaluation as Markdown, HTML and plots."""
+"""Report: the results of an evaluation as Markdown and HTML, with a plot."""
 
-from retrivex.evaluation.report.pages import FIGURES, to_html, write_report
+from retrivex.evaluation.report.pages import to_html, write_report
 
-__all__ = ["FIGURES", "to_html", "write_report"]
+__all__ = ["to_html", "write_report"]

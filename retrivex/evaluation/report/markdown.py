@@ -52,28 +52,6 @@ def with_interval(found: tuple[float, float, float] | None) -> str:
     return "–" if found is None else f"{found[0]:.3f} [{found[1]:.3f}, {found[2]:.3f}]"
 
 
-def p_value(p: float) -> str:
-    """Return a p, which is never 0.
-
-    Examples
-    --------
-    >>> p_value(0.0312), p_value(1 / 2001)
-    ('0.031', '< 0.001')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def in_points(mean: float, low: float, high: float) -> str:
-    """Return a difference of shares with its interval, in points.
-
-    Examples
-    --------
-    >>> in_points(-0.125, -0.2, 0.01)
-    '-12.5 [-20.0, +1.0]'
-    """
-    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-
-
 def words(name: str) -> str:
     """Return a name, as of a measure, in words: "evidence recall" of "evidence_recall"."""
     return name.replace("_", " ")

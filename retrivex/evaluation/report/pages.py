@@ -8,23 +8,23 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
+import yaml
 from markdown_it import MarkdownIt
 
-from retrivex.errors import LoadError, quoted
+from retrivex.errors import LoadError
 from retrivex.evaluation.report.grouping import values_of
-from retrivex.evaluation.report.markdown import cell, table, words
-from retrivex.evaluation.report.plots import Plot, listed_plots, replace_file, write_plots
+from retrivex.evaluation.report.markdown import cell, equal
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.report.verdict import failed_questions, main_table, small_budgets, verdict
-from retrivex.evaluation.run.results import MANIFEST, Row, read_manifest, read_rows, without_nan
+from retrivex.evaluation.report.verdict import failed_questions, headline, main_table, small_budgets, verdict
+from retrivex.evaluation.run.results import Row, read_manifest, read_rows
 
 REPORT = "report"
-FIGURES = "figures"
+PLOT = "figures/by_budget.png"
 
-_APART = ("code", "composers", "schema", "sets")  # said otherwise, or of no use to a reader
-_OF_SETS = ("asked", "documents", "characters", "with_evidence", "with_answers", "odd")
+_APART = ("code", "schema")  # of no use to a reader
 _MOST_ODD = 20
 
 _STYLE = """
@@ -33,13 +33,18 @@ table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; }
+.context { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .8rem; max-height: 40rem;
+  overflow: auto; font: 13px/1.5 ui-monospace, monospace; }
+mark { background: #f0e442; font-weight: bold; text-decoration: underline; }
 """
 _ALIGNED = ' style="text-align:right"'  # of a cell; quotes in a text are escaped
 _IMAGE = re.compile(r'<img src="((?:[\w-]+/)*[\w-]+\.png)"')  # plots; no path that leads out of the folder
 
 
 def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
-    """Write `report.md`, `report.html` and the plots beside a run's results, in place of those of an earlier report.
+    """Write `report.md`, `report.html` and a plot beside a run's results, in place of those of an earlier report.
 
     Parameters
     ----------
@@ -53,53 +58,49 @@ def write_report(folder: Path, *, title: str = "Evaluation") -> list[str]:
     Raises
     ------
     LoadError
-        If there are no results, or the list of an earlier report's plots cannot be read.
+        If there are no results.
     """
-    rows, not_measured = without_nan(read_rows(folder))
+    rows = read_rows(folder)
     if not rows:
         raise LoadError(f"{folder} holds no results: run `retrivex evaluate` first")
-    manifest = read_manifest(folder)
-    plots, no_plots = _draw(rows)
-    missing = [*not_measured, *no_plots]
-    write_plots(plots, folder / FIGURES)
-    page = markdown(rows, manifest, listed_plots(folder / FIGURES), title=title, missing=missing)
-    replace_file(folder / f"{REPORT}.md", page.encode("utf-8"))
-    replace_file(folder / f"{REPORT}.html", to_html(page, folder, title=title).encode("utf-8"))
+    missing = _draw(rows, folder / PLOT)
+    page = markdown(rows, read_manifest(folder), title=title, plotted=not missing)
+    (folder / f"{REPORT}.md").write_text(page, encoding="utf-8")
+    (folder / f"{REPORT}.html").write_text(to_html(page, folder, title=title), encoding="utf-8")
     return missing
 
 
-def _draw(rows: Sequence[Row]) -> tuple[Sequence[Plot], list[str]]:
+def _draw(rows: Sequence[Row], path: Path) -> list[str]:
+    """Draw the plot; return why there is none."""
+    path.unlink(missing_ok=True)
+    measures = headline(rows)
+    if not measures:
+        return []
     try:
-        figures = importlib.import_module("retrivex.evaluation.report.figures")  # matplotlib is an extra
+        plots = importlib.import_module("retrivex.evaluation.report.plots")  # matplotlib is an extra
     except ImportError as error:
-        return [], [f"no plots: {error}"]
-    return figures.draw(rows), []
+        return [f"no plot: {error}"]
+    path.parent.mkdir(exist_ok=True)
+    plots.draw(rows, measures[0], path)
+    return []
 
 
-def markdown(
-    rows: Sequence[Row],
-    manifest: Mapping[str, Any],
-    plots: Mapping[str, Sequence[tuple[str, str]]],
-    *,
-    title: str,
-    missing: Sequence[str] = (),
-) -> str:
+def markdown(rows: Sequence[Row], manifest: Mapping[str, Any], *, title: str, plotted: bool) -> str:
     """Return the page as Markdown.
 
     Parameters
     ----------
     rows : of the run
     manifest : what was run on what
-    plots : title of a section -> files in the folder of figures, and what they show
     title : of the page
-    missing : said below the main table
+    plotted : whether there is a plot
     """
     noted = small_budgets(values_of(rows, "budget"), values_of(rows, "composer"), _chunk_tokens(manifest))
-    parts = [f"# {cell(title)}", verdict(rows), noted, main_table(rows), *map(cell, missing)]
+    parts = [f"# {cell(title)}", verdict(rows), noted, main_table(rows)]
+    parts += [f"![{equal(headline(rows))} at each budget]({PLOT})"] if plotted and headline(rows) else []
     for name, text in (("Questions that fail", failed_questions(rows)), *sections(rows)):
-        if text or name in plots:
-            parts += [f"## {name}", *([text] if text else [])]
-            parts += [f"![{cell(shows)}]({FIGURES}/{file})" for file, shows in plots.get(name, ())]
+        if text:
+            parts += [f"## {name}", text]
     parts += ["## What was run", _run(manifest)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -112,59 +113,16 @@ def _chunk_tokens(manifest: Mapping[str, Any]) -> int:
 
 
 def _run(manifest: Mapping[str, Any]) -> str:
-    """Return what was run: the settings, and the sets in a table."""
-    lines = [
-        [words(name), text] for name, value in manifest.items() if name not in _APART and (text := _write_value(value))
+    """Return what was run, as indented YAML: nothing in it is read as markup."""
+    sets = [
+        {**found, "odd": {**odd, "records": odd.get("records", [])[:_MOST_ODD]}}
+        for found in manifest.get("sets", [])
+        for odd in [found.get("odd", {})]
     ]
-    composers = manifest.get("composers")
-    lines += [["composers", ", ".join(composers)]] if isinstance(composers, Mapping) else []
-    parts = [table(["", ""], lines)] if lines else []
-    sets = _sets(manifest)
-    if sets:
-        parts += [table(["set", *map(words, _OF_SETS)], [_set_line(found) for found in sets])]
-    return "\n\n".join([*parts, *_list_malformed(sets)])
-
-
-def _sets(manifest: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return what a manifest says of the sets, checked: a run may have been put together by hand."""
-    sets = manifest.get("sets", [])
-    if not isinstance(sets, list) or not all(isinstance(found, Mapping) for found in sets):
-        raise _make_manifest_error("sets", sets, "list of objects")
-    for found in sets:
-        odd = found.get("odd", {})
-        if not isinstance(odd, Mapping):
-            raise _make_manifest_error("odd", odd, "object")
-        for key, count in [*((key, found.get(key, 0)) for key in _OF_SETS[:-1]), ("count", odd.get("count", 0))]:
-            if not isinstance(count, int):
-                raise _make_manifest_error(key, count, "whole number")
-        records = odd.get("records", [])
-        if not isinstance(records, list) or not all(isinstance(record, str) for record in records):
-            raise _make_manifest_error("records", records, "list of texts")
-    return sets
-
-
-def _make_manifest_error(name: str, value: object, kind: str) -> LoadError:
-    return LoadError(f"{MANIFEST}: {name} is {quoted(value)}, no {kind}: write it again with `retrivex evaluate`")
-
-
-def _set_line(found: Mapping[str, Any]) -> list[str]:
-    odd = found.get("odd", {}).get("count", 0)
-    return [str(found.get("name", "?")), *[f"{found.get(key, 0):,}" for key in _OF_SETS[:-1]], str(odd)]
-
-
-def _list_malformed(sets: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the first malformed records as a list."""
-    lines = [f"- {cell(record)}" for found in sets for record in found.get("odd", {}).get("records", ())]
-    more = [f"- … and {len(lines) - _MOST_ODD:,} more, see {MANIFEST}"] if len(lines) > _MOST_ODD else []
-    return ["Malformed records:\n\n" + "\n".join([*lines[:_MOST_ODD], *more])] if lines else []
-
-
-def _write_value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name} {text}" for name, inner in value.items() if (text := _write_value(inner)))
-    if isinstance(value, list):
-        return ", ".join(map(_write_value, value))
-    return "" if value is None else str(value)
+    shown = {name: value for name, value in manifest.items() if name not in _APART}
+    shown |= {"composers": list(manifest.get("composers", {})), "sets": sets}
+    text: str = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=1_000)
+    return indent(text, "    ").rstrip()
 
 
 def to_html(page: str, folder: Path, *, title: str) -> str:
@@ -178,10 +136,19 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     folder : that the names of images start from
     title : of the window
     """
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
+    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', render(page))
+    return html_page(body, title=title)
+
+
+def render(page: str) -> str:
+    """Return Markdown as HTML; markup in it is text."""
+    body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
-    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
-    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', body)
+    return body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
+
+
+def html_page(body: str, *, title: str) -> str:
+    """Return a page of its own with the style of all pages."""
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
 

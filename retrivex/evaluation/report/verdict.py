@@ -42,27 +42,34 @@ _SYSTEMS = {
 _HEADLINES = tuple(_MORE)
 
 
+def headline(rows: Sequence[Row]) -> list[str]:
+    """Return the first headline measure that the rows have, with those that are the same number; empty for none."""
+    return next(iter(group_equal_measures(plain(rows), _HEADLINES)), [])
+
+
 def verdict(rows: Sequence[Row]) -> str:
-    """Return in a sentence which composer shows more, and in another what no composer shows."""
-    shown = plain(rows)
-    measures = group_equal_measures(shown, _HEADLINES)[:1]
+    """Return in a sentence which composer shows more, and in another what no composer shows.
+
+    RetriVex is compared with kNN wherever it was run; kNN with neighbours only where nothing else was.
+    """
+    shown, measures = plain(rows), headline(rows)
     if not measures:
         return "**No question has evidence or answers that a context could be measured by.**"
-    measure, name = measures[0][0], equal(measures[0])
+    measure, name = measures[0], equal(measures)
     compared = list(_against_baseline(shown, measure))
     if not compared:
         first = values_of(shown, "composer")[0]
         said = f"**{cell(first)}: {name} {figure(mean_of(shown, measure))}**, {_average(shown)}."
     else:
-        said = _sentence(max(compared, key=lambda found: found.difference.mean), name, _average(shown))
+        ours = [found for found in compared if found.pairs[0].our_row.way.composer not in BASELINES]
+        best = max(ours or compared, key=lambda found: found.difference.mean)
+        said = _sentence(best, name, _average(shown))
     return " ".join([said, *_not_shown(shown)])
 
 
 def _against_baseline(rows: Sequence[Row], measure: str) -> Iterator[Comparison]:
     """Yield each other composer against the baseline, over the hits and budgets that both were run with."""
     composers = grouped((row for row in rows if measure in row.measures), lambda row: row.way.composer)
-    if not composers:
-        return
     theirs = composers.pop(baseline_of(list(composers)))
     for ours in composers.values():
         both = {_place(row) for row in ours} & {_place(row) for row in theirs}
@@ -116,11 +123,10 @@ def _question(row: Row) -> tuple[str, str]:
 
 def main_table(rows: Sequence[Row]) -> str:
     """Return the first headline measure: a line for each composer and kind of hits, a column for each budget."""
-    shown = plain(rows)
-    measures = group_equal_measures(shown, _HEADLINES)[:1]
+    shown, measures = plain(rows), headline(rows)
     if not measures:
         return ""
-    measure = measures[0][0]
+    measure = measures[0]
     budgets = values_of(shown, "budget")
     families = len({family_of(row) for row in shown}) > 1
     several = with_several_hits(shown)
@@ -137,7 +143,7 @@ def main_table(rows: Sequence[Row]) -> str:
             lines.append([f"({HITS})", *place, *[mean] * len(budgets), f"{len(held)}"])
     header = ["composer", *column_if(families, "set"), *column_if(several, "hits")]
     header += [*(f"{budget:,} tokens" for budget in budgets), "questions"]
-    return f"{table(header, lines)}\n\n{_caption(measures[0], lines)}"
+    return f"{table(header, lines)}\n\n{_caption(measures, lines)}"
 
 
 def _mean(rows: Sequence[Row], measure: str, budget: int) -> str:
@@ -172,62 +178,44 @@ def failed_questions(rows: Sequence[Row]) -> str:
     """Return the questions whose evidence is missing from some context, those first that most contexts fail.
 
     For each: in how many contexts all of it stands, whether the hits held it, what was looked for, and what the context
-    that shows most of it shows instead. Those that only a baseline fails stand apart.
+    that shows most of it shows instead. Those that only a baseline fails are counted.
     """
     asked = list(grouped((row for row in plain(rows) if "complete" in row.measures), _question).values())
-    names = values_of((row for found in asked for row in found), "composer")
-    composers = [name for name in names if name not in BASELINES]
-    baselines = [name for name in names if name in BASELINES]
-    sides = [side for side in (composers, baselines) if side]
-    parts, seen = [], 0
-    for side in sides:
-        mine = [[row for row in found if row.way.composer in side] for found in asked]
-        failed = [(own, found) for own, found in zip(mine, asked, strict=True) if _lacking(own)]
-        if side is baselines and composers:
-            failed = [(own, found) for own, found in failed if len(_lacking(own)) == len(_lacking(found))]
-        seen += len(failed)
-        if failed:
-            also = baselines if side is composers else []
-            parts += [f"### {_heading(side, sides)}\n\n{_failed_table(failed, len(asked), also)}"]
-    said = (
-        "*Whole in*: contexts with all of the evidence, over all hits and budgets. *Shown instead*: the best passages "
-        "of the context that comes closest."
-    )
-    return "\n\n".join([said, *parts]) if seen else ""
-
-
-def _heading(side: Sequence[str], sides: Sequence[Sequence[str]]) -> str:
-    only = "only " if len(sides) > 1 and side is sides[-1] else ""
-    return cell(f"Failed {only}by {', '.join(side)}")
+    composers = {row.way.composer for found in asked for row in found}
+    mine = composers - set(BASELINES) or composers
+    sides = [([row for row in found if row.way.composer in mine], found) for found in asked]
+    failed = [own for own, _ in sides if _lacking(own)]
+    others = sum(1 for own, found in sides if not _lacking(own) and _lacking(found))
+    parts = [_failed_table(failed, len(asked))] if failed else []
+    parts += [f"Only baselines lack evidence of {others:,} of {len(asked):,} questions."] if others else []
+    return "\n\n".join(parts)
 
 
 def _lacking(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if not row.measures["complete"]]
 
 
-def _failed_table(failed: list[tuple[list[Row], list[Row]]], asked: int, baselines: Sequence[str]) -> str:
-    """Return the table of the questions that some composers fail; each has their rows, and those of all."""
-    failed = sorted(failed, key=lambda question: -len(_lacking(question[0])) / len(question[0]))
-    several = len({own[0].set_name for own, _ in failed}) > 1
-    lines = [
-        _failed_line(own, [row for row in found if row.way.composer in baselines], several=several)
-        for own, found in failed[:MOST_FAILED]
-    ]
-    also = column_if(bool(baselines), "by the baselines")
-    header = ["question", *column_if(several, "set"), "whole in", *also, "the hits held", "looked for", "shown instead"]
+def _failed_table(failed: list[list[Row]], asked: int) -> str:
+    """Return the table of the questions that some context fails; each has its rows."""
+    failed = sorted(failed, key=lambda rows: -len(_lacking(rows)) / len(rows))
+    lines = [_failed_line(rows) for rows in failed[:MOST_FAILED]]
+    header = ["question", "set", "whole in", "the hits held", "looked for", "shown instead"]
     lack = "question lacks" if asked == 1 else "questions lack"
     more = f"; the {MOST_FAILED} that most contexts fail are listed" if len(failed) > MOST_FAILED else ""
-    return f"{len(failed):,} of {asked:,} {lack} evidence in at least one context{more}.\n\n{table(header, lines)}"
+    return (
+        f"{len(failed):,} of {asked:,} {lack} evidence in at least one context{more}. *Whole in*: contexts with all of "
+        "the evidence, over all hits and budgets. *Shown instead*: the best passages of the context that comes "
+        f"closest.\n\n{table(header, lines)}"
+    )
 
 
-def _failed_line(rows: Sequence[Row], others: Sequence[Row], *, several: bool) -> list[str]:
+def _failed_line(rows: Sequence[Row]) -> list[str]:
     lacking = _lacking(rows)
     closest = max(lacking, key=lambda row: (row.measures.get("evidence_recall", 0.0), row.way.budget))
     return [
         rows[0].question or rows[0].question_id,
-        *column_if(several, rows[0].set_name),
+        rows[0].set_name,
         f"{len(rows) - len(lacking)} of {len(rows)}",
-        *column_if(bool(others), f"{len(others) - len(_lacking(others))} of {len(others)}"),
         _held(rows),
         _listed(closest.missing) or "–",
         _instead(closest),

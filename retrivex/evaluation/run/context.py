@@ -57,13 +57,6 @@ class Case:
         """Where a composer reads chunks and their neighbours."""
         return self.index.store_for(self.retriever)
 
-    @property
-    def similarities(self) -> list[float]:
-        """Scores in [0, 1] for methods that ask for such: cosines as they are, others as a share of the best."""
-        scores = [hit.similarity_score for hit in self.hits]
-        best = 1.0 if self.retriever == "dense" else max(scores, default=1.0)
-        return [min(1.0, max(0.0, score / best)) for score in scores]
-
     def hit_ranges(self) -> list[Range]:
         """Return where the hits stand, best first."""
         return [self.index.range_of(place) for place in self.places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Literal, TypeAlias, get_args
@@ -119,18 +119,6 @@ class Index:
         if vectors is None and encoder is not None:
             vectors = encoder.encode([chunk.text for chunk in self.chunks], "chunks", report)
         self.vectors = vectors
-
-    def part(self, doc_ids: Collection[str]) -> Index:
-        """Return the index of some of the documents, in the same chunks."""
-        places = [place for place, chunk in enumerate(self.chunks) if chunk.metadata.doc_id in doc_ids]
-        return Index(
-            {doc_id: text for doc_id, text in self.documents.items() if doc_id in doc_ids},
-            size=self.size,
-            tokenizer=self.tokenizer,
-            terms=self._terms,
-            chunks=[self.chunks[place] for place in places],
-            vectors=None if self.vectors is None else self.vectors[places],
-        )
 
     @cached_property
     def positions(self) -> dict[ChunkKey, int]:

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
+
 from retrivex.errors import LoadError, quoted
-from retrivex.evaluation.questions.evidence import Factor
 
 RESULTS = "results.jsonl"
 COMPRESSED = "results.jsonl.gz"
@@ -81,8 +80,8 @@ class Row:
     set_name: str
     question_id: str
     way: Way
-    measures: Mapping[str, float]
-    factors: Mapping[str, Factor] = field(default_factory=dict)
+    measures: Mapping[str, FiniteFloat]
+    factors: Mapping[str, str | int | FiniteFloat | bool] = field(default_factory=dict)
     question: str = ""
     context: str | None = None
     answer: str | None = None
@@ -106,153 +105,20 @@ class Row:
             If a field is missing, or is not of its kind.
         """
         if not isinstance(data, Mapping):
-            raise _make_error(f"it is {quoted(data)}, no object")
-        way = Way(
-            retriever=_name(data, "retriever"),
-            hits=_whole(data, "hits"),
-            composer=_name(data, "composer"),
-            order=_name(data, "order"),
-            budget=_whole(data, "budget"),
-            seed=_whole(data, "seed"),
-        )
-        return cls(
-            _name(data, "set_name"),
-            _text(data, "question_id"),
-            way,
-            _figures(_read_key(data, "measures")),
-            _factors(data.get("factors", {})),
-            _text(data, "question", ""),
-            _text(data, "context", None),
-            _text(data, "answer", None),
-            _excerpts(data, "missing"),
-            _excerpts(data, "shown"),
-            _ranges(data, "evidence"),
-        )
+            raise LoadError(f"a result is {quoted(data)}, no object: write it again with `retrivex evaluate`")
+        way = {name: data[name] for name in Way.__dataclass_fields__ if name in data}
+        try:
+            return _ROW.validate_python({**data, "way": way})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"] if part != "way")
+            raise LoadError(
+                f"a result cannot be used ({where} is {quoted(first['input'])}: {first['msg']}): write it again with "
+                "`retrivex evaluate`"
+            ) from error
 
 
-_REQUIRED: Any = object()
-
-
-def _make_error(reason: str) -> LoadError:
-    return LoadError(f"a result cannot be used ({reason}): write it again with `retrivex evaluate`")
-
-
-def _read_key(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
-    found = data.get(name, default)
-    if found is _REQUIRED:
-        raise _make_error(f"{name} is missing")
-    return found
-
-
-def _text(data: Mapping[str, Any], name: str, default: Any = _REQUIRED) -> Any:
-    found = _read_key(data, name, default)
-    if found is not default and not isinstance(found, str):
-        raise _make_error(f"{name} is {quoted(found)}, no text")
-    return found
-
-
-def _listed(data: Mapping[str, Any], name: str) -> Sequence[Any]:
-    found = data.get(name, ())
-    if not isinstance(found, list | tuple):
-        raise _make_error(f"{name} is {quoted(found)}, no list")
-    return found
-
-
-def _excerpts(data: Mapping[str, Any], name: str) -> tuple[Excerpt, ...]:
-    found = _listed(data, name)
-    if not all(isinstance(one, Mapping) for one in found):
-        raise _make_error(f"{name} is {quoted(found)}, no list of objects")
-    return tuple(Excerpt(_name(one, "doc_id"), _name(one, "text")) for one in found)
-
-
-def _ranges(data: Mapping[str, Any], name: str) -> tuple[tuple[int, int], ...]:
-    found = _listed(data, name)
-    for one in found:
-        if not isinstance(one, list | tuple) or [type(place) for place in one] != [int, int]:
-            raise _make_error(f"{name} holds {quoted(one)}, no pair of whole numbers")
-    return tuple((start, end) for start, end in found)
-
-
-def _name(data: Mapping[str, Any], name: str) -> str:
-    found: str = _text(data, name)
-    _check_characters(name, found)
-    return found
-
-
-def _check_characters(name: str, text: str) -> None:
-    """Refuse half a character (a lone surrogate), with which no page and no plot can be written."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise _make_error(f"{name} is {quoted(text)}, which holds half a character") from None
-
-
-def _whole(data: Mapping[str, Any], name: str) -> int:
-    found = _read_key(data, name)
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise _make_error(f"{name} is {quoted(found)}, no whole number")
-    return found
-
-
-def _figures(measures: Any) -> Mapping[str, float]:
-    if not isinstance(measures, Mapping):
-        raise _make_error(f"measures are {quoted(measures)}, no object")
-    for name, value in measures.items():
-        if not isinstance(value, int | float):
-            raise _make_error(f"{name} is {quoted(value)}, no number")
-        if _is_infinite(value):
-            raise _make_error(f"{name} is {quoted(value)}, no finite number")
-    return measures
-
-
-def _is_infinite(value: float) -> bool:
-    try:
-        return math.isinf(value)
-    except OverflowError:  # a whole number that no float can hold
-        return True
-
-
-def _factors(found: Any) -> Mapping[str, Factor]:
-    if not isinstance(found, Mapping):
-        raise _make_error(f"factors are {quoted(found)}, no object")
-    for name, value in found.items():
-        if not isinstance(value, str | int | float):
-            raise _make_error(f"the factor {name} is {quoted(value)}, neither a text nor a number")
-        if not isinstance(value, str) and (_is_infinite(value) or math.isnan(value)):
-            raise _make_error(f"the factor {name} is {quoted(value)}, no finite number")
-        if isinstance(value, str):
-            _check_characters(f"the factor {name}", value)
-    return found
-
-
-def without_nan(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """Leave out measures that are NaN: they were not measured, as those that are not there.
-
-    Returns
-    -------
-    The rows, and how many figures of which measures were left out; empty where all are numbers
-
-    Examples
-    --------
-    >>> way = Way("bm25", 20, "knn", "score_desc", 2000)
-    >>> rows, warnings = without_nan([Row("own", "1", way, {"complete": math.nan, "tokens": 90.0})])
-    >>> rows[0].measures, warnings
-    ({'tokens': 90.0}, ['1 figure is NaN and counts as not measured: complete 1'])
-    """
-    lost: Counter[str] = Counter()
-    kept = []
-    for row in rows:
-        nan = [name for name, value in row.measures.items() if math.isnan(value)]
-        lost.update(nan)
-        kept.append(replace(row, measures=_drop_measures(row.measures, nan)) if nan else row)
-    if not lost:
-        return kept, []
-    number = "1 figure is NaN and counts" if lost.total() == 1 else f"{lost.total():,} figures are NaN and count"
-    return kept, [f"{number} as not measured: {', '.join(f'{name} {count:,}' for name, count in lost.items())}"]
-
-
-def _drop_measures(measures: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    return {name: value for name, value in measures.items() if name not in names}
+_ROW = TypeAdapter(Row)
 
 
 def measures_of(rows: Iterable[Row]) -> list[str]:

@@ -88,13 +88,18 @@ class ConfiguredComposer:
         return {"kind": "retrivex", "config": self._options}
 
 
-def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
+def unwritable_option(config: RetrievalConfig) -> str | None:
+    """Return the first option of a config that no file can hold: a callable, a passage; None where all can be."""
     unfit = [option for option in ("boosts", "pinned", "exclude") if getattr(config, option)]
     unfit += [option for option in ("grow_until", "group_by", "order_key") if callable(getattr(config, option))]
     if config.auto_order is not None and config.auto_order.detector is not None:
         unfit.append("auto_order.detector")
-    if unfit:
-        raise RetrivexError(f"config {name!r} sets {unfit[0]}, which no manifest can describe: leave it out")
+    return unfit[0] if unfit else None
+
+
+def _plain_options(name: str, config: RetrievalConfig) -> dict[str, Any]:
+    if unfit := unwritable_option(config):
+        raise RetrivexError(f"config {name!r} sets {unfit}, which no manifest can describe: leave it out")
     ours = ("token_budget", "tokenizer", "coefficients")
     options = {option: value for option, value in config.model_dump(mode="json").items() if option not in ours}
     if config.coefficients is not None:

@@ -22,7 +22,6 @@ Report = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (text BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
-_BLOCK = 512  # texts encoded in one call, and then written: what a killed run loses
 _ASKED = 500  # keys in one request, fewer than any SQLite allows
 
 
@@ -38,9 +37,6 @@ class VectorCache:
     ----------
     encoder : makes the vectors; a file for each `name`
     folder : where the files lie; made when it is needed
-    group : texts encoded in one call and kept as the encoder returns them. The texts beside it change the last digits
-        of a vector (padding), so that figures repeat to the last bit only where the groups do. None encodes each text
-        once, whatever stands beside it, and scales its vector to length one
 
     Raises
     ------
@@ -48,10 +44,12 @@ class VectorCache:
         If a file cannot be read or written.
     """
 
-    def __init__(self, encoder: Encoder, folder: Path, *, group: int | None = None) -> None:
+    block = 512
+    """Texts encoded in one call, and then written: what a killed run loses."""
+
+    def __init__(self, encoder: Encoder, folder: Path) -> None:
         self.name = encoder.name
-        self._encoder = encoder
-        self._group = group
+        self.encoder = encoder
         self._path = folder / f"{hashlib.sha256(encoder.name.encode()).hexdigest()[:16]}.sqlite"
 
     def encode(self, texts: Sequence[str], what: str = "texts", report: Report | None = None) -> Vectors:
@@ -59,7 +57,7 @@ class VectorCache:
 
         Parameters
         ----------
-        texts : any; equal ones are encoded once, apart from those in groups
+        texts : any; equal ones are encoded once
         what : names them in the progress
         report : called with the progress
         """
@@ -83,17 +81,8 @@ class VectorCache:
             ) from error
 
     def _keys(self, texts: Sequence[str]) -> list[bytes]:
-        """Return the key of each text: its digest, or its place in a group and the digest of the group."""
-        digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        if self._group is None:
-            return digests
-        groups = [digests[at : at + self._group] for at in range(0, len(digests), self._group)]
-        wholes = [hashlib.sha256(b"".join(group)).digest() for group in groups]
-        return [
-            hashlib.sha256(whole + place.to_bytes(8, "big")).digest()
-            for whole, group in zip(wholes, groups, strict=True)
-            for place in range(len(group))
-        ]
+        """Return the key of each text: its digest."""
+        return [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
 
     def _fill(
         self,
@@ -104,21 +93,17 @@ class VectorCache:
         report: Report | None,
     ) -> None:
         """Encode what is missing, block by block, so that a killed run goes on where it was."""
-        size = self._group or _BLOCK  # a group is written whole: what is missing are whole groups
-        for at in range(0, len(missing), size):
+        for at in range(0, len(missing), self.block):
             if report is not None:
                 report(f"encoding {what}", at, len(missing))
-            block = missing[at : at + size]
+            block = missing[at : at + self.block]
             made = {key: row.tobytes() for (key, _), row in zip(block, self._encode(block), strict=True)}
             file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", made.items())
             file.commit()
             known.update(made)
 
     def _encode(self, block: Sequence[tuple[bytes, str]]) -> Vectors:
-        encoded = self._encoder.encode([text for _, text in block])
-        if self._group is not None:
-            return np.asarray(encoded, dtype=np.float32)
-        return unit_rows(encoded, what=f"texts encoded by {self.name}")
+        return unit_rows(self.encoder.encode([text for _, text in block]), what=f"texts encoded by {self.name}")
 
 
 def _read(file: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,17 +11,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.score import ScoredCandidates
-from retrivex.config import RetrievalConfig
+from retrivex.config import Effort, RetrievalConfig
 from retrivex.errors import RetrivexError, install_hint
+from retrivex.evaluation.metrics import score_context
+from retrivex.evaluation.questions.evidence import with_originals
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.samples import sample_of
-from retrivex.evaluation.tune.choices import Choices, choices_of
 from retrivex.model.hit import SeedHit
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
-from retrivex.tokens.cache import TokenCache
-from retrivex.tokens.tokenizer import TokenizerSpec, resolve_tokenizer
+from retrivex.tokens.tokenizer import TokenizerSpec
 
 try:
     import optuna
@@ -41,6 +39,9 @@ POOL_FACTORS = (2.0, 4.0, 8.0, 16.0)
 HEDGES = (0.0, 0.3, 0.6, 0.9)
 WIDEST = 3
 """Largest window that is tried, in chunks, where the config names one."""
+
+TOKEN_PRICE: dict[Effort, float] = {"lean": 0.065, "standard": 0.01, "full": 0.0}
+"""Discount of the quality for each 100 tokens: else showing more would pay where evidence is in no place at all."""
 
 _FEWEST_TO_FIT = 10  # questions whose evidence is among their candidates
 
@@ -85,18 +86,19 @@ class Search:
         self.config = config
         self.report = report
         self.composer = SpanComposer(config, tokenizer=tokenizer)
-        self.cache = TokenCache(resolve_tokenizer(config.tokenizer if tokenizer is None else tokenizer)[0])
         self.part_of = {at: number for number, part in enumerate(parts) for at in part}
         self.samples = self._samples()
         self.models = self._models(len(parts), folder)
-        self._choices: dict[tuple[Any, ...], list[Choices]] = {}
         self._scores: dict[Trial, float] = {}
 
     def _samples(self) -> list[Sample]:
         made = []
         for at, question in enumerate(self.questions):
             self.report("reading candidates", at, len(self.questions))
-            sample = sample_of(valued(self.composer, question, {}), question.evidence, question.copies)
+            valued = self.composer.value_units(**question.arguments())
+            if valued.scores.model is None:
+                raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
+            sample = sample_of(valued, question.evidence, question.copies)
             made.append(Sample(sample.values.astype(np.float32), sample.evidence))
         return made
 
@@ -117,27 +119,14 @@ class Search:
     def score(self, trial: Trial) -> float:
         """Return the mean quality over the questions that have evidence."""
         if trial not in self._scores:
-            config = trial.of(self.config)
-            self._scores[trial] = float(np.mean([choices.score(config) for choices in self._choices_at(trial)]))
-        return self._scores[trial]
-
-    def _choices_at(self, trial: Trial) -> list[Choices]:
-        valuing = {name: value for name, value in trial.options if name in ("window", "pool_factor", "k", "hedge")}
-        key = (trial.model, *valuing.items())
-        if key not in self._choices:
             models = self.models[trial.model]
-            self._choices[key] = [
-                choices_of(
-                    valued(self.composer, question, {**valuing, "coefficients": models[self.part_of[at]]}),
-                    question.evidence,
-                    self.config,
-                    self.cache,
-                    question.copies,
-                )
+            found = [
+                measure(self.composer, question, {**dict(trial.options), "coefficients": models[self.part_of[at]]})
                 for at, question in enumerate(self.questions)
                 if question.evidence
             ]
-        return self._choices[key]
+            self._scores[trial] = float(np.mean([measures["quality"] for measures in found]))
+        return self._scores[trial]
 
     def final_model(self, trial: Trial, fitted: Mapping[str, Any]) -> Coefficients | None:
         """Return the coefficients of a candidate, fitted to all questions; None where it keeps those of the config."""
@@ -151,12 +140,7 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         try:
             study = optuna.create_study(direction="maximize", sampler=sampler)
-            first = {
-                "model": AS_IT_IS,
-                "run_cost": 0.0,
-                "min_value": 0.0,
-                "hedge": self.config.hedge,
-            }
+            first = {"model": AS_IT_IS, "run_cost": 0.0, "min_value": 0.0, "hedge": self.config.hedge}
             study.enqueue_trial(first, skip_if_exists=True)
             for done in range(trials):
                 self.report("searching", done, trials)
@@ -202,17 +186,8 @@ class Search:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a file that is there whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    """Write a file of plain JSON types."""
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _can_be_fitted(samples: Sequence[Sample]) -> bool:
@@ -220,18 +195,32 @@ def _can_be_fitted(samples: Sequence[Sample]) -> bool:
     return usable >= _FEWEST_TO_FIT
 
 
-def valued(composer: SpanComposer, question: LabelledQuestion, options: Mapping[str, Any]) -> ScoredCandidates:
-    """Return a question's candidates with their features.
+def measure(composer: SpanComposer, question: LabelledQuestion, options: Mapping[str, Any]) -> dict[str, float]:
+    """Compose the context of a question that has evidence, and return its measures; `quality` is what is maximised."""
+    made = composer.compose(**question.arguments(), **options)
+    shown = [
+        (citation.doc_id, citation.char_start, citation.char_end)
+        for citation in made.citations
+        if citation.char_start is not None and citation.char_end is not None
+    ]
+    scores = score_context(with_originals(shown, question.copies), question.evidence, tokens=made.tokens)
+    return {
+        "quality": quality(scores.recall, scores.complete, made.tokens, composer.config.effort),
+        "recall": scores.recall,
+        "complete": float(scores.complete),
+        "precision": scores.precision,
+        "spans": float(len(made.spans)),
+        "tokens": float(made.tokens),
+    }
 
-    Raises
-    ------
-    RetrivexError
-        If the candidates were not valued by the calibrated scorer.
+
+def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float:
+    """Return the mean of evidence recall and of whether all is there, discounted for its tokens.
+
+    They discount what is shown by what they have to earn at an effort, and by nothing where the budget is to be filled.
+    To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
-    made = composer.value_units(**question.arguments(), **options)
-    if made.scores.model is None:
-        raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
-    return made
+    return (recall + complete) / 2 / (1 + TOKEN_PRICE[effort] * tokens / 100)
 
 
 def hit_count(question: LabelledQuestion) -> int:

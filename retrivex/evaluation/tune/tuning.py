@@ -23,16 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
-from retrivex.evaluation.metrics import Range, score_context
-from retrivex.evaluation.questions.evidence import with_originals
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.partition import folds, grouped, hold_back
-from retrivex.evaluation.tune.choices import quality
-from retrivex.evaluation.tune.option_search import AS_IT_IS, Report, Search, Trial, write_json
+from retrivex.evaluation.run.systems import unwritable_option
+from retrivex.evaluation.tune.option_search import AS_IT_IS, Report, Search, Trial, measure, write_json
 from retrivex.evaluation.tune.verdict import chance_of, judge
 from retrivex.scoring.calibrated import Coefficients, load_coefficients
 from retrivex.tokens.tokenizer import TokenizerSpec
@@ -49,7 +46,6 @@ FOLDS = 3
 SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
 """Options that are searched, beside the coefficients."""
 
-MEASURES = ("quality", "recall", "complete", "precision", "spans", "tokens")
 _UNCHANGED = "the search found nothing better than the config it started from"
 
 
@@ -112,13 +108,13 @@ class TuneResult:
             "refitted": self.coefficients is not None,
             "measures": {
                 name: {
-                    "before": measure.before,
-                    "after": measure.after,
-                    "difference": measure.difference.mean,
-                    "low": measure.difference.low,
-                    "high": measure.difference.high,
+                    "before": found.before,
+                    "after": found.after,
+                    "difference": found.difference.mean,
+                    "low": found.difference.low,
+                    "high": found.difference.high,
                 }
-                for name, measure in self.measures.items()
+                for name, found in self.measures.items()
             },
             "chance": self.chance,
             "fitted_on": self.fitted_on,
@@ -157,16 +153,11 @@ class TuneResult:
 
 def _plain_options(config: RetrievalConfig) -> dict[str, Any]:
     """Return the options that were set, as plain JSON types."""
-    given = {name: getattr(config, name) for name in config.model_fields_set}
-    unfit = [name for name in ("boosts", "pinned", "exclude") if given.get(name)]
-    unfit += [name for name in ("grow_until", "group_by", "order_key") if callable(given.get(name))]
-    if config.auto_order is not None and config.auto_order.detector is not None:
-        unfit.append("auto_order.detector")
-    if unfit:
+    if unfit := unwritable_option(config):
         raise RetrivexError(
-            f"the config sets {unfit[0]}, which no file can hold: tune without it and set it where you read the file"
+            f"the config sets {unfit}, which no file can hold: tune without it and set it where you read the file"
         )
-    plain = config.model_dump(mode="json", include=set(given))
+    plain = config.model_dump(mode="json", include=config.model_fields_set)
     return {name: plain[name] for name in type(config).model_fields if name in plain}
 
 
@@ -199,7 +190,7 @@ def tune(
         tuned (the weighted scorer, whole chunks).
     """
     config = config or RetrievalConfig()
-    _check(questions, config, trials, hold_out)
+    _check(questions, config, hold_out)
     notify = report or (lambda _what, _done, _total: None)
     fitting, parts, theirs = _split(questions, hold_out, seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -233,15 +224,13 @@ def tune(
     )
 
 
-def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, trials: int, hold_out: float) -> None:
+def _check(questions: Sequence[LabelledQuestion], config: RetrievalConfig, hold_out: float) -> None:
     answered = sum(1 for question in questions if question.evidence)
     if answered < FEWEST_QUESTIONS:
         raise RetrivexError(
             f"{answered} questions have evidence: tuning needs at least {FEWEST_QUESTIONS}, and some hundred to "
             "detect small improvements"
         )
-    if trials < 1:
-        raise RetrivexError(f"trials is {trials}: it must be at least 1")
     if not 0.1 <= hold_out <= 0.7:
         raise RetrivexError(f"hold_out is {hold_out}: it must be a share from 0.1 to 0.7 of the questions")
     if config.scoring == "weighted":
@@ -287,30 +276,8 @@ def _measure(questions: Sequence[LabelledQuestion], composer: SpanComposer, repo
     rows = []
     for at, question in enumerate(questions):
         report("measuring", at, len(questions))
-        made = composer.compose(**question.arguments())
-        shown = with_originals(_list_shown(made), question.copies)
-        scores = score_context(shown, question.evidence, tokens=made.tokens)
-        better = quality(scores.recall, scores.complete, made.tokens, composer.config.effort)
-        rows.append(
-            (
-                better,
-                scores.recall,
-                float(scores.complete),
-                scores.precision,
-                float(len(made.spans)),
-                float(made.tokens),
-            )
-        )
-    columns = np.asarray(rows, dtype=np.float64).T
-    return dict(zip(MEASURES, columns, strict=True))
-
-
-def _list_shown(made: Composition) -> list[Range]:
-    return [
-        (citation.doc_id, citation.char_start, citation.char_end)
-        for citation in made.citations
-        if citation.char_start is not None and citation.char_end is not None
-    ]
+        rows.append(measure(composer, question, {}))
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def _compare(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict[str, Measure]:
@@ -318,5 +285,5 @@ def _compare(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> dict[
         name: Measure(
             float(before[name].mean()), float(after[name].mean()), paired_bootstrap(after[name], before[name])
         )
-        for name in MEASURES
+        for name in before
     }

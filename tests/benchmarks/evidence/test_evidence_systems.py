@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.evidence.index import Asked, parents_of, retrieve, sampled
+from benchmarks.evidence.index import Asked, parents_of, part_of, retrieve, sampled
 from benchmarks.evidence.lexical import content_words, words
 from benchmarks.evidence.reference import Reference, best_runs
 from benchmarks.evidence.systems import RetriVex, in_document_order, nearest, widened
@@ -80,7 +80,7 @@ def test_document_order_shows_what_knn_shows(index: Index) -> None:
 def test_retrieval(index: Index) -> None:
     for how, most in (("dense", 2), ("bm25", 9), ("fused", 2)):
         assert [index.positions[hit.key] for hit in retrieve(index, ASKED, how, most)] == [1, 6]
-    part = index.part({"e"})
+    part = part_of(index, {"e"})
     assert [part.positions[hit.key] for hit in retrieve(part, ASKED, "dense", 1)] == [1]
 
 

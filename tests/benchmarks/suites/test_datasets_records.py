@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.suites import datasets
+from benchmarks.suites.datasets.formats import number_records
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import EvidenceSet
-from retrivex.evaluation.questions.files import number_records, read_lines
+from retrivex.evaluation.questions.files import read_lines
 from retrivex.evaluation.questions.own import own
 
 LONGBENCH = {

@@ -164,13 +164,6 @@ def test_a_reference_may_say_that_nothing_answers() -> None:
     assert answer_measures("longbench/qasper", asked, "In trees", "Bees.")["answerable"] == 0.0
 
 
-def test_sets_side_by_side_have_classes_of_their_own() -> None:
-    asked = [question("1", answers=("City",)), question("2", answers=("City",)), question("3", answers=("City life",))]
-    rows = [row("1", "longbench/trec"), row("2", "longbench/trec"), row("3")]
-    made = answer_rows(rows, asked, Said(lambda _: "City life"))
-    assert [found.measures["score"] for found in made.rows] == [1.0, 1.0, 1.0]
-
-
 def test_measures_that_a_question_does_not_allow_are_not_there() -> None:
     no_references = answer_measures("own", question(answers=()), "In hives.", "Bees live in hives.")
     assert no_references == {"answerable": 1.0, "faithfulness": 1.0}

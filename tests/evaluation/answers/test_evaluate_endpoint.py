@@ -20,6 +20,12 @@ pytestmark = pytest.mark.integration
 run = CliRunner().invoke
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client ask again at once."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Write two documents and two questions."""
@@ -126,7 +132,6 @@ def test_no_piece_of_a_secret_is_written_where_what_was_said_is_cut(
     """A port that sends back all that it is sent, which clients quote and cut."""
     secret = "".join(f"s{number:04d}" for number in range(1_200))[:length]
     monkeypatch.setenv("OPENAI_API_KEY", secret[:300])
-    monkeypatch.setattr("retrivex.timeouts.Backoff.pause", lambda *_: 0.0)
     with serving_echoes() as address:
         done = run(app, command(folder, f"{address}/v1?sig={secret}", "--json"))
     assert "cannot be reached" in done.output

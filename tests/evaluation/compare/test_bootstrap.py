@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -73,13 +71,3 @@ def test_a_figure_that_is_not_finite() -> None:
 def test_other_sets_than_those_compared_with() -> None:
     with pytest.raises(RetrivexError, match="the same sets twice"):
         mean_of_sets([[1.0]], [])
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"level": 1.0}, {"level": 0}, {"level": "x"}, {"level": float("nan")}, {"seed": None}]
-)
-def test_settings_out_of_range(wrong: dict[str, Any]) -> None:
-    with pytest.raises(RetrivexError, match=f"{next(iter(wrong))} is "):
-        paired_bootstrap([1.0], [0.0], **wrong)
-    with pytest.raises(RetrivexError, match=f"{next(iter(wrong))} is "):
-        mean_of_sets([[1.0]], [[0.0]], **wrong)

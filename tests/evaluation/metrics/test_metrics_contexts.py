@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,34 +59,6 @@ def test_references_of_one_or_two_characters() -> None:
     assert relevance_of(["北京", "南京", "北京是中国的首都"], ["北京"]) == [True, False, True]
 
 
-def test_bad_arguments_of_context_recall() -> None:
-    with pytest.raises(RetrivexError, match="references are empty"):
-        context_recall([], [QUEEN])
-    for held in (0, 1.1, math.nan, "0.9"):
-        with pytest.raises(RetrivexError, match=f"held is {held!r}"):
-            context_recall([QUEEN], [QUEEN], held=held)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("bad", ["Bees sleep.", None, 3, [None], [b"Bees"]])
-@pytest.mark.parametrize(
-    "measure",
-    [
-        lambda bad: context_recall(bad, [QUEEN]),
-        lambda bad: context_recall([QUEEN], bad),
-        lambda bad: relevance_of(bad, [QUEEN]),
-        lambda bad: relevance_of([QUEEN], bad),
-        lambda bad: key_point_recall(bad, [QUEEN]),
-        lambda bad: key_point_recall([QUEEN], bad),
-        lambda bad: key_point_precision([QUEEN], bad, ignore_case=True),
-        lambda bad: faithfulness("Bees", bad),
-        lambda bad: citation_coverage("Bees", bad),
-    ],
-)
-def test_a_list_of_texts_is_one(measure: Callable[[Any], Any], bad: Any) -> None:
-    with pytest.raises(RetrivexError, match=r"give a (list|text)"):
-        measure(bad)
-
-
 @pytest.mark.parametrize("references", [[], [""], [QUEEN, " "]])
 def test_there_is_something_to_be_held(references: list[str]) -> None:
     with pytest.raises(RetrivexError, match="references are"):
@@ -96,22 +67,8 @@ def test_there_is_something_to_be_held(references: list[str]) -> None:
         relevance_of([QUEEN], references)
 
 
-@pytest.mark.parametrize("bad", ["no", None, [math.nan, False], ["no"], [0.5], [2], [None]])
-def test_a_passage_is_relevant_or_not(bad: Any) -> None:
-    with pytest.raises(RetrivexError, match=r"give (a list|True or False)"):
-        context_precision(bad)
-
-
 def test_relevance_may_be_0_and_1() -> None:
     assert context_precision([0, 1]) == context_precision(np.array([False, True])) == 0.5
-
-
-@pytest.mark.parametrize("bad", [None, 3, ["Bees"]])
-def test_an_answer_is_one_text(bad: Any) -> None:
-    with pytest.raises(RetrivexError, match="give a text"):
-        faithfulness(bad, [QUEEN])
-    with pytest.raises(RetrivexError, match="give a text"):
-        informative_tokens(bad)
 
 
 def test_key_points() -> None:
@@ -149,17 +106,6 @@ def test_edge_weights_are_those_of_the_u_shape() -> None:
     assert edge_weights(0).tolist() == []
 
 
-@pytest.mark.parametrize("count", ["a", -1, 2.5, None, True])
-def test_positions_are_counted(count: Any) -> None:
-    with pytest.raises(RetrivexError, match="count is"):
-        edge_weights(count)
-
-
-def test_large_scores() -> None:
-    assert position_effectiveness([1e308] * 5) == pytest.approx(1e308)
-    assert position_effectiveness([1e-320] * 3) == pytest.approx(1e-320)
-
-
 def test_position_effectiveness_by_hand() -> None:
     assert position_effectiveness([0.9, 0.1, 0.7]) == pytest.approx(0.8)
     assert position_effectiveness([1, 0, 0, 0, 0.5]) == pytest.approx(1.5 / 2.5)
@@ -173,9 +119,9 @@ def test_the_best_at_the_edges_is_best(scores: list[float]) -> None:
     assert position_effectiveness(spread) >= position_effectiveness(scores) - 1e-9
 
 
-@pytest.mark.parametrize("scores", [[], [math.nan], np.ones((2, 2)), ["a"], ["1"], "a", None, [1, [2]], [1j]])
-def test_scores_are_finite_numbers(scores: list[float]) -> None:
-    with pytest.raises(RetrivexError, match="at least one"):
+@pytest.mark.parametrize("scores", [[], [math.nan], [1.0, math.inf], [[1.0]]])
+def test_scores_are_finite_numbers(scores: Any) -> None:
+    with pytest.raises(RetrivexError, match="one finite number per passage"):
         position_effectiveness(scores)
 
 
@@ -208,32 +154,16 @@ def test_contexts_are_a_list() -> None:
         faithfulness("Bees", "Bees")
 
 
-@pytest.mark.parametrize("held", [None, "0.5", True, [0.5], 0, 1.1, math.nan, [10**5000]])
-def test_held_is_a_share(held: Any) -> None:
-    for call in (context_recall, relevance_of):
-        for contexts in (["Bees sleep."], []):
-            with pytest.raises(RetrivexError, match=r"held is .*: it must be a share above 0"):
-                call(["Bees sleep."], contexts, held=held)
-
-
-@pytest.mark.parametrize(("wrong", "message"), [
-    ({"min_length": "2"}, "min_length is '2'"), ({"min_length": None}, "min_length is None"),
-    ({"min_length": math.nan}, "min_length is nan"), ({"min_length": -1}, "min_length is -1"),
-    ({"min_length": True}, "min_length is True"), ({"stop_words": None}, "stop_words is None"),
-    ({"stop_words": "the"}, "stop_words is one text"), ({"stop_words": [5]}, r"stop_words\[0\] is 5"),
-])  # fmt: skip
-def test_words_that_count_are_told_by_rules(wrong: dict[str, Any], message: str) -> None:
-    for call in (lambda: faithfulness("a", ["a"], **wrong), lambda: informative_tokens("a", **wrong)):
-        with pytest.raises(RetrivexError, match=message):
-            call()
-
-
 def test_stop_words_may_be_a_list() -> None:
     assert informative_tokens("Bees and wasps", stop_words=["wasps"]) == {"bees", "and"}
 
 
-def test_an_array_of_no_dimensions_is_no_list() -> None:
-    with pytest.raises(RetrivexError, match=r"contexts is .*: give a list"):
-        faithfulness("a", np.array("a"))  # type: ignore[arg-type]
-    with pytest.raises(RetrivexError, match="no room for so many positions"):
-        edge_weights(10**400)
+def test_a_text_in_place_of_a_list_is_refused() -> None:
+    for measure in (
+        lambda: context_recall("Bees sleep.", ["Bees sleep."]),
+        lambda: context_recall(["Bees sleep."], "Bees sleep."),
+        lambda: key_point_recall("one queen", ["one queen"]),
+        lambda: faithfulness("Bees", "Bees"),
+    ):
+        with pytest.raises(RetrivexError, match="give a list"):
+            measure()

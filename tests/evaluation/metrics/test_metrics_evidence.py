@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,41 +89,6 @@ def test_covered_and_uncovered_make_up_a_range(
         pieces = uncovered(part, joined)
         assert covered(part, joined) + sum(end - start for _, start, end in pieces) == part[2] - part[1]
         assert not characters(pieces) & characters(shown)
-
-
-@pytest.mark.parametrize("part", [
-    "x", "abc", None, 5, ("d", 1), ("d", 1, 2, 3), ("d", "1", 2), ("d", 1.0, 2), (None, 1, 2), ("d", True, 2),
-    ("d", float("nan"), 2), ["d", None, 2],
-], ids=repr)  # fmt: skip
-def test_a_range_is_a_document_and_two_numbers(part: Any) -> None:
-    for call in (
-        lambda: united([part]),
-        lambda: covered(part, {}),
-        lambda: uncovered(part, {}),
-        lambda: score_context([part], [Evidence("d", 0, 1)]),
-        lambda: score_context([], [Evidence("d", 0, 1)], [part]),
-    ):
-        with pytest.raises(RetrivexError, match=r"a range is .*: give \(doc_id, start, end\)"):
-            call()
-
-
-@pytest.mark.parametrize("shown", [None, [], {"d": 1}, {"d": [1]}, {"d": [(0, "4")]}, {"d": [(1, 2, 3)]}], ids=repr)
-def test_what_is_shown_is_what_united_returned(shown: Any) -> None:
-    for call in (covered, uncovered):
-        with pytest.raises(RetrivexError, match=r"shown is .*: give what united"):
-            call(("d", 0, 1), shown)
-
-
-@pytest.mark.parametrize(("wrong", "message"), [
-    ({"evidence": [1]}, "evidence holds 1: give Evidence"), ({"evidence": "x"}, "evidence is one text"),
-    ({"evidence": None}, "evidence is None"), ({"evidence": [Evidence("d", None, 2)]}, "a range is"),  # type: ignore[arg-type]
-    ({"evidence": [Evidence("d", 2, 2)]}, "evidence is empty"), ({"ranges": "x"}, "ranges is one text"),
-    ({"tokens": -1}, "tokens is -1"), ({"tokens": None}, "tokens is None"), ({"tokens": 1.5}, "tokens is 1.5"),
-    ({"duplicate_tokens": float("nan")}, "duplicate_tokens is nan"),
-])  # fmt: skip
-def test_what_is_scored(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(RetrivexError, match=message):
-        score_context(**{"ranges": [("d", 0, 1)], "evidence": [Evidence("d", 0, 1)], **wrong})
 
 
 def test_ranges_of_any_length() -> None:

@@ -79,7 +79,7 @@ BAD: list[tuple[Any, str]] = [
     ({"question": "Who?", "answers": ["a"], "factors": {"a": "\ud800"}}, "half a surrogate pair"),
     ({"question": "Who?", "answers": ["a"], "factors": {"\ud800": 1}}, "half a surrogate pair"),
     ({"question": "Who?", "answers": ["a"], "id": "\ud800"}, "half a surrogate pair"),
-    ('{"question": "Who?", "answers": ["a"], "id": ' + "9" * 5000 + "}", "a number of too many digits"),
+    ('{"question": "Who?", "answers": ["a"], "id": ' + "9" * 5000 + "}", "a line that cannot be read"),
     ({"question": "Who?", "answers": ["a"], "documents": [{"text": "a"}]}, "doc_id is missing"),
     ({"question": "Who?", "answers": ["a"], "documents": [" "]}, "hold a blank text"),
     ({"question": "Who?", "answers": ["a"], "documents": "ants.txt"}, "documents is 'ants.txt': it must be a list"),

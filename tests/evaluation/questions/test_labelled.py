@@ -68,7 +68,7 @@ def test_a_question_without_one_of_its_passages_is_left_out_and_told(tmp_path: P
         {"question": "Do hornets?", "evidence": []},
     )
     found, problems = locate(read_question_lines(path), FINDER)
-    assert found == {1: ((Evidence("bees", 20, 39),), {}), 4: ((), {})}
+    assert found == {"line 1": ((Evidence("bees", 20, 39),), {}), "line 4": ((), {})}
     assert len(problems) == 1
     assert problems[0].startswith("line 3 left out: quote 'Bees do not.' is not in any document")
 
@@ -80,7 +80,7 @@ def test_any_of_several_equal_places_of_a_quote_will_do(tmp_path: Path) -> None:
     )
     found, problems = locate(read_question_lines(path), FINDER)
     honey, other, work = Evidence("bees", 41, 56), Evidence("ants", 41, 56), Evidence("ants", 0, 10)
-    assert found == {1: ((work, honey), {honey: [other]})}
+    assert found == {"line 1": ((work, honey), {honey: [other]})}
     assert problems == []
     with pytest.raises(RetrivexError, match="'ha' stands at 21 places: give more of it"):
         EvidenceFinder({"laughter": "ha " * 21}).find_all("ha")

@@ -141,7 +141,6 @@ def test_questions_without_evidence_are_welcome() -> None:
     ("count", "arguments", "message"),
     [
         (19, {}, "19 questions have evidence: tuning needs at least 20"),
-        (20, {"trials": 0}, "trials is 0"),
         (20, {"hold_out": 0.9}, "hold_out is 0.9"),
         (20, {"hold_out": 0.1}, "a part of the questions has only 2 with evidence"),
         (20, {"config": RetrievalConfig(scoring="weighted")}, "scoring is 'weighted'"),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from support.report_rows import section, write
 
-from retrivex.evaluation.report import write_report
-from retrivex.evaluation.report.depths import depth_differences, depth_sensitivity
-from retrivex.evaluation.report.grouping import OF_HITS
-from retrivex.evaluation.report.sections import factors
+from benchmarks.report.suite_depths import depth_differences, depth_sensitivity
+from benchmarks.report.suite_grouping import OF_HITS
+from benchmarks.report.suite_sections import factors, sections
 from retrivex.evaluation.run.results import Row, Way
 
 DEPTHS = (0, 50, 100)
@@ -238,10 +235,9 @@ def test_without_what_was_lost_nothing_is_said_of_the_hits() -> None:
     assert depth_sensitivity(single) == ""
 
 
-def test_a_report_has_both_tables(tmp_path: Path) -> None:
+def test_a_page_has_both_tables() -> None:
     rows = holding([*asked(KNN, always), *asked(OURS, lambda depth, needle: float(depth != 50))], lambda *_: 1)
-    write_report(write(tmp_path / "run", rows))
-    page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    made = dict(sections(rows))
 
-    assert "| the hits themselves |" in section(page, "Depth of the evidence")
-    assert "-100.0 [-100.0, -100.0] below" in section(page, "Against knn at each depth")
+    assert "| the hits themselves |" in made["Depth of the evidence"]
+    assert "-100.0 [-100.0, -100.0] below" in made["Against knn at each depth"]

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.report.suite_grouping import OF_HITS, by_depth, with_hits
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.compare.comparison import FEWEST
 from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
     HITS,
-    OF_HITS,
     RESAMPLES,
-    by_depth,
     family_of,
     group_equal_measures,
     grouped,
     hits_of,
     per_question,
     plain,
-    with_hits,
     with_several_hits,
 )
-from retrivex.evaluation.report.markdown import cell, column_if, equal, in_points, p_value, table
+from retrivex.evaluation.report.markdown import cell, column_if, equal, table
 from retrivex.evaluation.run.results import Row
 
 _MEASURES = ("complete", "answer_in_context")
@@ -170,3 +168,25 @@ def _explain_marks(found: Sequence[_Against]) -> str:
         f"marks {counts}; by chance alone, if nothing differed, it would mark about 1 in {_BY_CHANCE} independent "
         f"cells, {number / _BY_CHANCE:.1f} of {number:,}."
     )
+
+
+def p_value(p: float) -> str:
+    """Return a p, which is never 0.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(1 / 2001)
+    ('0.031', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def in_points(mean: float, low: float, high: float) -> str:
+    """Return a difference of shares with its interval, in points.
+
+    Examples
+    --------
+    >>> in_points(-0.125, -0.2, 0.01)
+    '-12.5 [-20.0, +1.0]'
+    """
+    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"

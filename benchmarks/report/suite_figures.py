@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.report.colours import SHARES, colours_of
+from benchmarks.report.suite_grouping import by_depth, with_several_orders
+from benchmarks.report.suite_plots import Plot
 from retrivex.errors import install_hint
-from retrivex.evaluation.report.colours import SHARES, colours_of
 from retrivex.evaluation.report.grouping import (
-    by_depth,
     family_of,
     group_equal_measures,
     grouped,
@@ -25,10 +26,8 @@ from retrivex.evaluation.report.grouping import (
     plain,
     values_of,
     with_several_hits,
-    with_several_orders,
 )
 from retrivex.evaluation.report.markdown import equal, words
-from retrivex.evaluation.report.plots import Plot
 from retrivex.evaluation.run.results import Row, measures_of
 
 try:

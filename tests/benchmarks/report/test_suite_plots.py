@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.report.suite_plots import Plot, listed_plots, write_plots
 from retrivex.errors import LoadError
-from retrivex.evaluation.report.plots import Plot, listed_plots, write_plots
 
 
 def plot(file: str, data: bytes = b"PNG") -> Plot:

@@ -10,6 +10,8 @@ from html import escape
 from statistics import fmean
 
 from retrivex.evaluation.compare.comparison import EVERY_SET, LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
+from retrivex.evaluation.report.markdown import cell, table
+from retrivex.evaluation.report.pages import html_page, render
 from retrivex.evaluation.run.measure_words import explain_measure, label_measure, write_measure
 from retrivex.evaluation.run.results import Row, Way
 
@@ -24,24 +26,11 @@ FIGURES = ("A", "B", "difference", "A : B : level")
 """Columns of figures."""
 
 MORE = "More measures"
-EVIDENCE = "evidence"
 NO_CONTEXT = "(no context was kept: run `retrivex evaluate` with --keep-contexts)"
 INTERVAL = (
     "difference: A less B, with its 95 % interval (paired bootstrap over questions); where it holds 0, it may be "
     "chance. A : B : level: questions in which A is ahead, in which B is, and in which they are level"
 )
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; font-size: 14px; margin: 1rem 0; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
-td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-h2 { margin-top: 2.5rem; } h3 { margin: 2rem 0 .2rem; }
-.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; }
-.both h4 { margin: .5rem 0; color: #555; }
-.context { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .8rem; max-height: 40rem;
-  overflow: auto; font: 13px/1.5 ui-monospace, monospace; }
-mark { background: #f0e442; font-weight: bold; text-decoration: underline; }
-"""
 
 
 def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str, number: int = 10) -> str:
@@ -54,22 +43,22 @@ def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str
     ours, theirs : what A and B are
     number : questions shown for each set, of wins and of losses
     """
+    level = explain_level(comparisons, read) or "In the contexts, evidence is marked."
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        f"<title>{escape(ours)} and {escape(theirs)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{escape(ours)} against {escape(theirs)}</h1>",
-        f"<p><strong>{escape(verdict(comparisons, read, ours, theirs))}</strong></p>",
-        f"<p>A: {escape(ours)}. B: {escape(theirs)}.</p>",
+        f"# {cell(ours)} against {cell(theirs)}",
+        f"**{cell(verdict(comparisons, read, ours, theirs))}**",
+        f"A: {cell(ours)}. B: {cell(theirs)}.",
         *_tables(comparisons),
+        cell(level),
     ]
-    level = explain_level(comparisons, read)
-    parts.append(f"<p>{escape(level) or f'In the contexts, evidence is <mark>{EVIDENCE}</mark>.'}</p>")
-    for found in comparisons:
-        if found.measure == read and found.set_name != EVERY_SET:
-            for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number))):
-                parts += _questions(f"{found.set_name}: {title} in {label_measure(read)}", pairs, read)
-    return "\n".join([*parts, "</body></html>\n"])
+    shown = [
+        part
+        for found in comparisons
+        if found.measure == read and found.set_name != EVERY_SET
+        for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number)))
+        for part in _questions(f"{found.set_name}: {title} in {label_measure(read)}", pairs, read)
+    ]
+    return html_page(render("\n\n".join(parts)) + "\n".join(shown), title=f"{ours} and {theirs}")
 
 
 def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str) -> str:
@@ -163,21 +152,10 @@ def cells(found: Comparison, *, with_set: bool) -> tuple[str, ...]:
 
 def _tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for title, found in groups(comparisons).items():
-        yield f"<h2>{title}</h2>"
-        yield _table(found)
-        lines = [*explanations(found), INTERVAL]
-        yield "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-
-
-def _table(comparisons: Sequence[Comparison]) -> str:
-    columns = head(comparisons)
-    rows = [columns, *(cells(found, with_set="set" in columns) for found in comparisons)]
-    tags = ["th", *["td"] * len(comparisons)]
-    lines = [
-        "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-        for tag, row in zip(tags, rows, strict=True)
-    ]
-    return "<table>" + "\n".join(lines) + "</table>"
+        columns = head(found)
+        lines = [cells(one, with_set="set" in columns) for one in found]
+        notes = [*explanations(found), INTERVAL]
+        yield f"## {title}\n\n{table(columns, lines)}\n\n" + "\n".join(f"- {cell(line)}" for line in notes)
 
 
 def _questions(title: str, pairs: Sequence[Pair], measure: str) -> list[str]:

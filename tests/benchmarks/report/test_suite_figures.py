@@ -1,65 +1,46 @@
-"""The plots of a report, and the files it leaves. Needs matplotlib."""
+"""The plots of a suite. Needs matplotlib."""
 
 import io
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.report_rows import needles, section, write
+from support.report_rows import needles
 
-from retrivex.evaluation.report import write_report
-from retrivex.evaluation.run.results import RESULTS, Row, Way
+from retrivex.evaluation.run.results import Row, Way
 
 pytestmark = pytest.mark.integration
 
 
-def test_plots_are_drawn_and_are_the_same_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+def test_plots_are_drawn_and_are_the_same_each_time() -> None:
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     rows = needles(lambda composer, depth, needle, budget: float(depth != 50), orders=("edge_balanced", "document"))
-    first, second = (write(tmp_path / name, rows) for name in ("first", "second"))
+    plots = figures.draw(rows)
 
-    assert write_report(first) == write_report(second) == []
-    names = sorted(path.name for path in (first / "figures").glob("*.png"))
-    assert names == [
+    assert plots == figures.draw(rows)
+    assert sorted(plot.file for plot in plots) == [
         "evidence_per_token.png",
         "evidence_recall_by_budget.png",
         "milliseconds.png",
         "niah_complete_by_depth.png",
         "places_by_order.png",
     ]
-    page = (first / "report.md").read_text(encoding="utf-8")
-    assert "![evidence recall = complete against the token budget" in page
-    for name in names:
-        assert f"(figures/{name})" in page
-        assert (first / "figures" / name).read_bytes() == (second / "figures" / name).read_bytes()
-    assert (first / "report.html").read_text(encoding="utf-8").count("data:image/png") == len(names)
+    assert any(plot.shows.startswith("evidence recall = complete against the token budget") for plot in plots)
 
 
-def test_factors_called_as_those_of_needles_may_hold_texts(tmp_path: Path) -> None:
+def test_factors_called_as_those_of_needles_may_hold_texts() -> None:
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     asked = [
         Row("own", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0}, {"depth": depth, "tokens": "?"})
         for at, depth in enumerate(("deep", "shallow"))
     ]
     mixed = [replace(row, factors={**row.factors, "depth": ""}) for row in needles(lambda *_: 1.0)[:1]]
-    assert write_report(write(tmp_path / "run", asked)) == []
-    assert write_report(write(tmp_path / "mixed", [*needles(lambda *_: 1.0), *mixed])) == []
+    assert figures.draw(asked) == []
+    assert figures.draw([*needles(lambda *_: 1.0), *mixed])
 
 
-def test_a_report_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
-    folder = write(tmp_path / "run", needles(lambda composer, depth, needle, budget: float(depth != 50)))
-    write_report(folder)
-    (folder / "figures" / "mine.png").write_bytes(b"PNG")
-    (folder / RESULTS).unlink()
-    rows = [Row("bees", "q", Way("bm25", 6, "knn", "document", 500), {"evidence_recall": 1.0, "ms": 1.0})]
-    write_report(write(folder, rows))
-
-    left = sorted(path.name for path in (folder / "figures").iterdir())
-    assert left == ["milliseconds.png", "mine.png", "report.json"]
-    assert "(figures/milliseconds.png)" in (folder / "report.md").read_text(encoding="utf-8")
-
-
-def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each(tmp_path: Path) -> None:
+def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at_each() -> None:
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     rows = [
         Row(f"ruler/{task}/{tokens}", f"q{at}", Way("bm25", 6, "knn", "document", 500), {"complete": 1.0},
             {"depth": 10 * at + (task == "vt"), "tokens": tokens, "task": task})
@@ -67,15 +48,13 @@ def test_tasks_and_lengths_are_a_map_and_depths_only_where_the_same_was_asked_at
         for at in range(4)
         for tokens in (4096, 8192)
     ]  # fmt: skip
-    folder = write(tmp_path / "run", rows)
-    assert write_report(folder) == []
+    drawn = {plot.file: plot.section for plot in figures.draw(rows) if plot.file.startswith("ruler")}
 
-    assert [path.name for path in (folder / "figures").glob("ruler*")] == ["ruler_complete_by_task.png"]
-    assert "ruler_complete_by_task.png" in section((folder / "report.md").read_text(encoding="utf-8"), "By task")
+    assert drawn == {"ruler_complete_by_task.png": "By task"}
 
 
-def test_no_label_is_cut_at_the_edge_of_a_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+def test_no_label_is_cut_at_the_edge_of_a_plot(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     text_kind = pytest.importorskip("matplotlib.text").Text
     cut = []
     draw = figures.png
@@ -89,12 +68,12 @@ def test_no_label_is_cut_at_the_edge_of_a_plot(tmp_path: Path, monkeypatch: pyte
         return made
 
     monkeypatch.setattr(figures, "png", check)
-    assert write_report(write(tmp_path / "run", needles(lambda composer, depth, *_: float(depth != 50)))) == []
+    assert figures.draw(needles(lambda composer, depth, *_: float(depth != 50)))
     assert cut == []
 
 
 def test_plots_keep_their_colours_and_are_small() -> None:
-    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     image = pytest.importorskip("PIL.Image")
     drawn = figures.Figure(figsize=(2, 2))
     axis = drawn.subplots()
@@ -109,7 +88,7 @@ def test_plots_keep_their_colours_and_are_small() -> None:
 
 
 def test_bars_of_several_kinds_of_hits_stand_apart() -> None:
-    figures = pytest.importorskip("retrivex.evaluation.report.figures")
+    figures = pytest.importorskip("benchmarks.report.suite_figures")
     image = pytest.importorskip("PIL.Image")
     rows = needles(lambda *_: 1.0)
     both = [*rows, *(replace(row, way=replace(row.way, retriever="dense")) for row in rows)]
@@ -140,7 +119,7 @@ def test_time_against_hits_and_windows_is_drawn() -> None:
 
 
 def test_a_name_that_the_font_lacks_is_not_quoted_to_the_terminal(recwarn: pytest.WarningsRecorder) -> None:
-    figures = pytest.importorskip("retrivex.evaluation.report.figures", exc_type=ImportError)
+    figures = pytest.importorskip("benchmarks.report.suite_figures", exc_type=ImportError)
     figure = pytest.importorskip("matplotlib.figure").Figure()
     figure.supxlabel("\x1b[31m\u8702")
     assert figures.png(figure).startswith(b"\x89PNG")
