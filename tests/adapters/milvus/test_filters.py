@@ -152,7 +152,7 @@ def test_an_async_client_alone_is_told_of_a_missing_index_too(lite: Server) -> N
 
 
 def test_a_collection_that_is_not_there_is_said_at_once(lite: Server) -> None:
-    with pytest.raises(StoreError, match="Milvus 'nowhere': cannot be read"):
+    with pytest.raises(StoreError, match="Milvus 'nowhere' cannot be read"):
         MilvusChunkStore(lite.client, "nowhere")
 
 
