@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from retrivex.errors import install_hint
 
-from .base.collection import Failure, Nearest, Records, Scan
+from .base.collection import Nearest, Records, Scan, Steps
 from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
+from .base.store import ClientChunkStore
 from .search.collection import MOST_HITS, SearchCollection
 from .search.query import Clause
-from .search.requests import Call, PartFailedError, Steps, failure_of
-from .search.store import SearchChunkStore, SearchRetriever
+from .search.store import SearchRetriever
 
 try:
-    from elasticsearch import ApiError, AsyncElasticsearch, ConnectionTimeout, Elasticsearch, TransportError
+    from elasticsearch import Elasticsearch
 except ImportError as error:
     raise ImportError(
         f"retrivex.adapters.elasticsearch needs elasticsearch: {install_hint('elasticsearch')}"
@@ -47,7 +47,7 @@ ELASTICSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 _KEEP_OPEN = "30m"  # a point in time, from one page to the next
 
 
-class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch]):
+class ElasticsearchCollection(SearchCollection):
     """An index in Elasticsearch; parameters as in `SearchCollection`.
 
     Notes
@@ -58,48 +58,28 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
     refresh of the index.
     """
 
-    product = "Elasticsearch"
+    title = "Elasticsearch index"
     layouts = ELASTICSEARCH_LAYOUTS
-    client_names = ("Elasticsearch", "AsyncElasticsearch")
+    kinds = ("Elasticsearch",), ("AsyncElasticsearch",)
+    give = "an Elasticsearch", "an AsyncElasticsearch"
 
-    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
-        if isinstance(client, Elasticsearch):
-            return "sync"
-        return "async" if isinstance(client, AsyncElasticsearch) else None
+    def _in_time(self, client: Any) -> Any:
+        return client.options(request_timeout=self._timeout_s, max_retries=0)
 
-    def _send(self, client: Any, call: Call) -> Any:
-        asked = client.options(request_timeout=self._timeout_s, max_retries=0)
-        match call.kind:
-            case "mapping":
-                return asked.options(ignore_status=403).indices.get_mapping(index=self.index)
-            case "search":
-                index = {} if "pit" in call.body else {"index": self.index}
-                return asked.search(**index, body=call.body, allow_partial_search_results=False)
-            case "searches":
-                header = {"index": self.index, "allow_partial_search_results": False}
-                return asked.msearch(searches=[line for body in call.body for line in (header, body)])
-            case "open":
-                return asked.open_point_in_time(index=self.index, keep_alive=_KEEP_OPEN)
-            case "write":
-                return asked.bulk(index=self.index, operations=call.body)
+    def _get_mapping(self, client: Any) -> Any:
+        return self._in_time(client).indices.get_mapping(index=self._collection)
+
+    def _search(self, client: Any, body: dict[str, Any]) -> Any:
+        index = {} if "pit" in body else {"index": self._collection}
+        return self._in_time(client).search(**index, body=body, allow_partial_search_results=False)
+
+    def _bulk(self, client: Any, lines: Sequence[Any]) -> Any:
+        return self._in_time(client).bulk(index=self._collection, operations=lines)
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> Elasticsearch:
         """Return a client of the server at a URL."""
         return Elasticsearch(address, api_key=api_key)
-
-    def failure(self, error: Exception) -> Failure:
-        """Say what an error of the client means."""
-        match error:
-            case ConnectionTimeout():
-                return "timeout"
-            case TransportError():
-                return "down"
-            case ApiError():
-                return failure_of(error.meta.status)
-            case PartFailedError(status=status):
-                return failure_of(status)
-        return "refused"
 
     def _make_knn(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         return {
@@ -130,9 +110,12 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
                 return score - 1 if score >= 1 else 1 - 1 / score
         return score
 
-    def _scan(self, request: Scan) -> Steps:
+    def _open(self, client: Any) -> Any:
+        return self._in_time(client).open_point_in_time(index=self._collection, keep_alive=_KEEP_OPEN)
+
+    def _scan(self, request: Scan) -> Steps[Records]:
         """Page through a point in time, which stays as it is while records are written; `after` lasts half an hour."""
-        pit, after = request.after or ((yield Call("open"))["id"], None)
+        pit, after = request.after or ((yield self._open)["id"], None)
         body = {
             **self._shown,
             "pit": {"id": pit, "keep_alive": _KEEP_OPEN},
@@ -141,13 +124,13 @@ class ElasticsearchCollection(SearchCollection[Elasticsearch, AsyncElasticsearch
             "track_total_hits": False,
             **({} if after is None else {"search_after": after}),
         }
-        answer = yield Call("search", body)
+        answer = yield lambda client: self._search(client, body)
         records, last = self._page(answer["hits"]["hits"], request)
         # left to run out, so that the last page can be asked for again
         return Records(records, None if last is None else [answer.get("pit_id", pit), last])
 
 
-class ElasticsearchChunkStore(SearchChunkStore[Elasticsearch, AsyncElasticsearch]):
+class ElasticsearchChunkStore(ClientChunkStore):
     """Fetches neighbours from an Elasticsearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
@@ -163,7 +146,7 @@ class ElasticsearchChunkStore(SearchChunkStore[Elasticsearch, AsyncElasticsearch
     kind = ElasticsearchCollection
 
 
-class ElasticsearchRetriever(SearchRetriever[Elasticsearch, AsyncElasticsearch]):
+class ElasticsearchRetriever(SearchRetriever):
     """Finds hits in an Elasticsearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes

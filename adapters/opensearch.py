@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from retrivex.errors import install_hint
 
-from .base.collection import Failure, Nearest, Records, Scan
+from .base.collection import Nearest, Records, Scan, Steps
 from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
+from .base.store import ClientChunkStore
 from .search.collection import MOST_HITS, SearchCollection
 from .search.query import Clause
-from .search.requests import Call, PartFailedError, Steps, failure_of
-from .search.store import SearchChunkStore, SearchRetriever
+from .search.store import SearchRetriever
 
 try:
     from opensearchpy import OpenSearch
-    from opensearchpy.exceptions import ConnectionError as NoConnectionError
-    from opensearchpy.exceptions import ConnectionTimeout, TransportError
 except ImportError as error:
     raise ImportError(f"retrivex.adapters.opensearch needs opensearch-py: {install_hint('opensearch')}") from error
-
-if TYPE_CHECKING:
-    from opensearchpy import AsyncOpenSearch  # noqa: F401 - named in quotes below, as it needs aiohttp
 
 __all__ = [
     "OPENSEARCH_LAYOUTS",
@@ -51,7 +46,7 @@ _FILTER_INSIDE = ("lucene", "faiss")  # engines that look for neighbours among t
 _MORE = 10  # times as many neighbours are asked for where the filter comes after them
 
 
-class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
+class OpenSearchCollection(SearchCollection):
     """An index in OpenSearch; parameters as in `SearchCollection`.
 
     Notes
@@ -64,46 +59,27 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
     written, at the next refresh of the index.
     """
 
-    product = "OpenSearch"
+    title = "OpenSearch index"
     layouts = OPENSEARCH_LAYOUTS
-    client_names = ("OpenSearch", "AsyncOpenSearch")
+    kinds = ("OpenSearch",), ("AsyncOpenSearch",)
+    give = "an OpenSearch", "an AsyncOpenSearch"
 
-    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
-        if isinstance(client, OpenSearch):
-            return "sync"
-        # its class is there only where aiohttp is
-        return "async" if any(kind.__name__ == "AsyncOpenSearch" for kind in type(client).__mro__) else None
+    def _get_mapping(self, client: Any) -> Any:
+        return client.indices.get_mapping(index=self._collection, request_timeout=self._timeout_s)
 
-    def _send(self, client: Any, call: Call) -> Any:
-        in_time = {"request_timeout": self._timeout_s}
-        match call.kind:
-            case "mapping":
-                return client.indices.get_mapping(index=self.index, ignore=403, **in_time)
-            case "search":
-                return client.search(index=self.index, body=call.body, allow_partial_search_results=False, **in_time)
-            case "searches":
-                header = {"index": self.index, "allow_partial_search_results": False}
-                return client.msearch(body=[line for body in call.body for line in (header, body)], **in_time)
-            case "write":
-                return client.bulk(index=self.index, body=call.body, **in_time)
-        raise AssertionError(call)
+    def _search(self, client: Any, body: dict[str, Any]) -> Any:
+        return client.search(
+            index=self._collection, body=body, allow_partial_search_results=False, request_timeout=self._timeout_s
+        )
+
+    def _bulk(self, client: Any, lines: Sequence[Any]) -> Any:
+        return client.bulk(index=self._collection, body=lines, request_timeout=self._timeout_s)
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> OpenSearch:
         """Return a client of the server at a URL."""
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         return OpenSearch(address, headers=headers)
-
-    def failure(self, error: Exception) -> Failure:
-        """Say what an error of the client means."""
-        match error:
-            case ConnectionTimeout():
-                return "timeout"
-            case NoConnectionError():
-                return "down"
-            case TransportError(status_code=int(status)) | PartFailedError(status=int(status)):
-                return failure_of(status)
-        return "refused"
 
     def _make_knn(self, request: Nearest, path: str, known: Mapping[str, Any], scope: list[Clause]) -> dict[str, Any]:
         near: dict[str, Any] = {"vector": request.vector.tolist(), "k": request.k}
@@ -141,7 +117,7 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
                 return 1 - 1 / score
         return score
 
-    def _scan(self, request: Scan) -> Steps:
+    def _scan(self, request: Scan) -> Steps[Records]:
         """Page through the index by `_id`: the one order that a later run finds again."""
         body = {
             **self._shown,
@@ -150,7 +126,8 @@ class OpenSearchCollection(SearchCollection[OpenSearch, "AsyncOpenSearch"]):
             "track_total_hits": False,
             **({} if request.after is None else {"search_after": request.after}),
         }
-        return Records(*self._page((yield Call("search", body))["hits"]["hits"], request))
+        answer = yield lambda client: self._search(client, body)
+        return Records(*self._page(answer["hits"]["hits"], request))
 
 
 def _filters_inside(known: Mapping[str, Any]) -> bool:
@@ -158,7 +135,7 @@ def _filters_inside(known: Mapping[str, Any]) -> bool:
     return known.get("method", {}).get("engine") in _FILTER_INSIDE
 
 
-class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
+class OpenSearchChunkStore(ClientChunkStore):
     """Fetches neighbours from an OpenSearch index; parameters as in `SearchCollection` and `VectorChunkStore`.
 
     Parameters
@@ -175,7 +152,7 @@ class OpenSearchChunkStore(SearchChunkStore[OpenSearch, "AsyncOpenSearch"]):
     kind = OpenSearchCollection
 
 
-class OpenSearchRetriever(SearchRetriever[OpenSearch, "AsyncOpenSearch"]):
+class OpenSearchRetriever(SearchRetriever):
     """Finds hits in an OpenSearch index, by vectors or words; parameters as in `SearchRetriever`.
 
     Notes

@@ -6,20 +6,20 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from retrivex.errors import ConfigError, StoreError
-from retrivex.merging.stored_cuts import count_and_cut, rules, unpack
+from retrivex.merging.stored_cuts import count_and_cut, unpack
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
 from .collection import Collection, Record, Scan
 from .documents import Passage, as_int, linked_chains
 from .fields import FieldMap, look_up_path
-from .positions_file import Places
 from .retries import RetryingCollection
 from .store import read_record
 
@@ -44,7 +44,7 @@ class Backfilled:
     unnumbered : documents without, and why; at most 100 are listed
     unnumbered_count : all of them
     orphans : records that name no document
-    written : records whose numbers were set, in this run and those before
+    written : records whose numbers are set, by this run or, as it found, before
     counted : records whose counts are set, by this run or, as it found, before
     """
 
@@ -57,31 +57,35 @@ class Backfilled:
     counted: int = 0
 
 
+_RECORDS = """
+CREATE TABLE record (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc_id TEXT, scope TEXT, known INTEGER, page INTEGER,
+    start INTEGER, before TEXT, after TEXT, number INTEGER, chunks INTEGER, held TEXT, count TEXT
+)
+"""
+"""What is known of each record, in a database that SQLite keeps on the disk and deletes with the connection."""
+
+
 def backfill(
     collection: Collection,
-    places: Places,
     *,
-    origin: str = "",
     by_order: bool = False,
     write: bool = False,
     tokenizer: Tokenizer | None = None,
     batch: int = 500,
     report: Report = lambda step, done, total: None,
 ) -> Backfilled:
-    """Find the number of every record of a collection, keep it in `places` and, with `write`, in the collection.
+    """Find the number of every record of a collection and, with `write`, set it there.
 
-    A run that was stopped goes on where it was. Numbers are the records' own, else come from links to neighbours,
-    else from their offsets (by page, where there are pages), else, with `by_order`, from the order in which the
-    collection gives its records: only where that is the order of the text.
+    Numbers are the records' own, else come from links to neighbours, else from their offsets (by page, where there are
+    pages), else, with `by_order`, from the order in which the collection gives its records: only where that is the
+    order of the text.
 
-    A run that writes counts reads every record again. Counts that are there and hold for the text stay; where the
-    records are no longer those that `places` describes, they are numbered anew.
+    Every run reads all records, and writes what they do not hold yet: one that was stopped is run again.
 
     Parameters
     ----------
     collection : with a sync client
-    places : an empty file, or that of a run of the same collection
-    origin : where the collection is, so that a file of another one of the same name is not taken for its own
     by_order : see above
     write : set document, number and count of chunks in every record
     tokenizer : with `write`, also set what this tokenizer counts in each text, and where the text may be cut: whoever
@@ -93,8 +97,7 @@ def backfill(
     ConfigError
         If the field for counts is one that is read for something else.
     StoreError
-        If the collection fails or cannot be written to, a record's field for counts holds something else, or `places`
-        is of another collection.
+        If the collection fails or cannot be written to, or a record's field for counts holds something else.
     """
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= 10_000:
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
@@ -103,73 +106,55 @@ def backfill(
     path = None
     if tokenizer is not None:
         path = RetryingCollection(collection).run(partial(path_of_counts, collection, _ANOTHER_FIELD))
-    _same_collection(collection, places, origin)
-    _scan(collection, places, batch, report)
-    made = _number(places, by_order, report)
-    counted = 0
-    if tokenizer is not None and path is not None:
-        # all is read before anything is written: some stores move the records that they change
-        _count(collection, path, places, tokenizer, batch, report)
-        if not places.state("scanned"):
-            _scan(collection, places, batch, report)
-            made = _number(places, by_order, report)
-    written = _write(collection, places, batch, report) if write else 0
-    if path is not None:
-        counted = _write_counts(collection, path, places, batch, report)
+    with closing(sqlite3.connect("")) as connection, connection:
+        _scan(connection, collection, path, tokenizer, batch, report)
+        made = _number(connection, by_order, report)
+        written, counted = _write(connection, collection, path, batch, report) if write else (0, 0)
     return Backfilled(**made, written=written, counted=counted)
-
-
-def _same_collection(collection: Collection, places: Places, origin: str) -> None:
-    known, here = places.state("collection"), [collection.name, origin, repr(collection.fields)]
-    if known is not None and known[:2] != here[:2]:
-        named, asked = (" ".join(filter(None, one[:2])) for one in (known, here))
-        raise StoreError(f"{places.path} holds the places of {named}: name another file for {asked}")
-    if known is not None and known != here:
-        raise StoreError(f"{places.path} was made with other names of fields: delete it, or name another file")
-    with places.transaction(write=True) as connection:
-        _keep(connection, "collection", here)
-
-
-def _keep(connection: sqlite3.Connection, key: str, value: Any) -> None:
-    connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, json.dumps(value)))
 
 
 # ---- reading
 
 
-def _scan(collection: Collection, places: Places, batch: int, report: Report) -> None:
-    """Read what numbering needs; records and the place to go on at are kept together."""
+def _scan(
+    connection: sqlite3.Connection,
+    collection: Collection,
+    path: str | None,
+    tokenizer: Tokenizer | None,
+    batch: int,
+    report: Report,
+) -> None:
+    """Read what numbering needs, and count texts: all before anything is written, as some stores move what changes."""
+    written = [collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")]
+    paths = [one for one in (*written, path) if one is not None]
+    connection.execute(_RECORDS)
     retrying = RetryingCollection(collection)
-    if places.state("scanned"):
-        return
-    after = places.state("after")
+    after, done = None, 0
     while True:
         answer = retrying.ask(Scan(after, batch))
-        after = answer.after
-        with places.transaction(write=True) as connection:
-            if answer.again:
-                connection.execute("DELETE FROM record")
-            connection.executemany(
-                "INSERT OR IGNORE INTO record (id, doc_id, scope, known, page, start, before, after) "
-                "VALUES (?,?,?,?,?,?,?,?)",
-                [_row(record, collection) for record in answer.records],
-            )
-            _keep(connection, "after", after)
-            _keep(connection, "scanned", after is None)
-            (done,) = connection.execute("SELECT count(*) FROM record").fetchone()
+        passages = [read_record(record, collection) for record in answer.records]
+        counts = [""] * len(passages) if tokenizer is None else _counts(passages, collection, tokenizer)
+        connection.executemany(
+            "INSERT OR IGNORE INTO record (id, doc_id, scope, known, page, start, before, after, held, count) "
+            "VALUES (?,?,?,?,?,?,?,?,?,?)",
+            [
+                (*_row(record.id, passage), _held_fields(record, paths), count)
+                for record, passage, count in zip(answer.records, passages, counts, strict=True)
+            ],
+        )
+        after, done = answer.after, done + len(answer.records)
         report("reading", done, None)
         if after is None:
             return
 
 
-def _row(record: Record, collection: Collection) -> tuple[Any, ...]:
-    passage = read_record(record, collection)
+def _row(id: str, passage: Passage) -> tuple[Any, ...]:
     # names as JSON in ASCII: a file cannot hold half surrogate pairs
     doc_id = None if passage.doc_id is None or not passage.text else json.dumps(passage.doc_id)
     page = passage.fields.read(passage.metadata, "page")
     scope = passage.fields.read(passage.metadata, "scope")
     return (
-        record.id,
+        id,
         doc_id,
         json.dumps(None if scope is None else str(scope)),
         passage.chunk_id,
@@ -180,30 +165,32 @@ def _row(record: Record, collection: Collection) -> tuple[Any, ...]:
     )
 
 
+def _held_fields(record: Record, paths: Sequence[str]) -> str:
+    """Return what a record holds already of what may be written to it."""
+    return json.dumps({path: look_up_path(record.payload, path) for path in paths}, default=str)
+
+
 # ---- numbering
 
 
-def _number(places: Places, by_order: bool, report: Report) -> dict[str, Any]:
-    with places.transaction() as connection:
-        (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
-        (orphans,) = connection.execute("SELECT count(*) FROM record WHERE doc_id IS NULL").fetchone()
-        # a document of one tenant is another one than that of the same name of another
-        names = connection.execute("SELECT DISTINCT doc_id, scope FROM record WHERE doc_id IS NOT NULL").fetchall()
+def _number(connection: sqlite3.Connection, by_order: bool, report: Report) -> dict[str, Any]:
+    (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
+    (orphans,) = connection.execute("SELECT count(*) FROM record WHERE doc_id IS NULL").fetchone()
+    # a document of one tenant is another one than that of the same name of another
+    names = connection.execute("SELECT DISTINCT doc_id, scope FROM record WHERE doc_id IS NOT NULL").fetchall()
     how: Counter[How] = Counter()
     unnumbered: dict[str, str] = {}
     failed = 0
     for done, name in enumerate(names, 1):
-        with places.transaction(write=True) as connection:
-            found = _numbers(_passages(connection, name), by_order)
-            if isinstance(found, str):
-                failed += 1
-                if len(unnumbered) < 100:
-                    unnumbered[json.loads(name[0])] = found
-                connection.execute("UPDATE record SET number = NULL WHERE doc_id = ? AND scope = ?", name)
-            else:
-                how[found[0]] += 1
-                rows = [(number, len(found[1]), id) for id, number in found[1]]
-                connection.executemany("UPDATE record SET number = ?, chunks = ? WHERE id = ?", rows)
+        found = _numbers(_passages(connection, name), by_order)
+        if isinstance(found, str):
+            failed += 1
+            if len(unnumbered) < 100:
+                unnumbered[json.loads(name[0])] = found
+        else:
+            how[found[0]] += 1
+            rows = [(number, len(found[1]), id) for id, number in found[1]]
+            connection.executemany("UPDATE record SET number = ?, chunks = ? WHERE id = ?", rows)
         report("numbering", done, len(names))
     return {
         "records": records,
@@ -223,18 +210,11 @@ def _passages(connection: sqlite3.Connection, name: tuple[str, str]) -> list[Pas
     )
     return [
         Passage(
-            "",
-            {"page": page},
-            _NAMES,
-            id=id,
-            doc_id=name[0],
-            chunk_id=known,
-            char_start=start,
-            before=before,
+            "", {"page": page}, _NAMES, id=id, doc_id=name[0], chunk_id=known, char_start=start, before=before,
             after=after,
         )
         for id, known, page, start, before, after in rows
-    ]
+    ]  # fmt: skip
 
 
 def _numbers(group: Sequence[Passage], by_order: bool) -> tuple[How, list[tuple[str, int]]] | str:
@@ -320,57 +300,20 @@ def path_of_counts(collection: Collection, way_out: str) -> str:
     return path
 
 
-def _count(collection: Collection, path: str, places: Places, tokenizer: Tokenizer, batch: int, report: Report) -> None:
-    """Count and cut the text of every record that does not have it; what is found and where to go on are kept together.
-
-    Where a record is not as the file describes it, all that was read for numbering is forgotten.
-    """
-    retrying = RetryingCollection(collection)
-    asked = [tokenizer.name, path, rules()]
-    state = places.state("counting")
-    if state is None or state["asked"] != asked:
-        state = {"asked": asked, "after": None}
-        with places.transaction(write=True) as connection:
-            connection.execute("DELETE FROM counted")
-    while state is not None:
-        answer = retrying.ask(Scan(state["after"], batch))
-        passages = [read_record(record, collection) for record in answer.records]
-        values = _counts(passages, collection, tokenizer)
-        rows = [_row(record, collection) for record in answer.records]
-        state = None if answer.after is None else {"asked": asked, "after": answer.after}
-        with places.transaction(write=True) as connection:
-            if answer.again:
-                connection.execute("DELETE FROM counted")
-            connection.executemany(
-                "INSERT OR REPLACE INTO counted (id, value, written) VALUES (?, ?, ?)",
-                [(record.id, *value) for record, value in zip(answer.records, values, strict=True)],
-            )
-            _keep(connection, "counting", state)
-            if not all(_is_as_read(connection, row) for row in rows) or (state is None and _are_gone(connection)):
-                connection.execute("DELETE FROM record")
-                connection.execute("DELETE FROM state WHERE key IN ('scanned', 'after')")
-            (done,) = connection.execute("SELECT count(*) FROM counted").fetchone()
-        report("counting", done, None)
-
-
-def _counts(passages: Sequence[Passage], collection: Collection, tokenizer: Tokenizer) -> list[tuple[str, bool]]:
-    """Return what the field of each record has to hold, nothing where there is no text, and whether it does."""
-    made = dict.fromkeys(range(len(passages)), ("", False))
-    wanting = {}
+def _counts(passages: Sequence[Passage], collection: Collection, tokenizer: Tokenizer) -> list[str]:
+    """Return what the field of each record has to hold; nothing where there is no text."""
+    made = [""] * len(passages)
+    wanting = []
     for at, passage in enumerate(passages):
-        if not passage.text:
-            continue
-        held = _held(passage, collection)
+        held = _held(passage, collection) if passage.text else None
         stored = StoredCount.from_field(held, tokenizer.name)
         if stored is not None and stored.holds(passage.text, tokenizer.name) and _cuts_hold(stored, passage):
-            made[at] = (held, True)
-        else:
-            wanting[at] = held
-    counts = count_and_cut([passages[at].text for at in wanting], tokenizer)
-    for (at, held), count in zip(wanting.items(), counts, strict=True):
-        value = count.to_field(tokenizer.name)
-        made[at] = (value, value == held)
-    return list(made.values())
+            made[at] = held
+        elif passage.text:
+            wanting.append(at)
+    for at, count in zip(wanting, count_and_cut([passages[at].text for at in wanting], tokenizer), strict=True):
+        made[at] = count.to_field(tokenizer.name)
+    return made
 
 
 def _held(passage: Passage, collection: Collection) -> Any:
@@ -406,82 +349,41 @@ def _cuts_hold(stored: StoredCount, passage: Passage) -> bool:
     return stored.cuts is not None and unpack(stored.cuts, passage.text) is not None
 
 
-def _is_as_read(connection: sqlite3.Connection, row: tuple[Any, ...]) -> bool:
-    """Say whether a record is as it was read for numbering, but for a number that was written since."""
-    id, doc_id, scope, known, *others = row
-    found = connection.execute(
-        "SELECT doc_id, scope, page, start, before, after, known, number, written FROM record WHERE id = ?", (id,)
-    ).fetchone()
-    if found is None or found[:6] != (doc_id, scope, *others):
-        return False
-    before, number, written = found[6:]
-    return known == number if written else known in (before, number)
-
-
-def _are_gone(connection: sqlite3.Connection) -> bool:
-    """Say whether records were read for numbering that are no longer there."""
-    (gone,) = connection.execute("SELECT EXISTS (SELECT id FROM record EXCEPT SELECT id FROM counted)").fetchone()
-    return bool(gone)
-
-
 # ---- writing
 
 
-def _write(collection: Collection, places: Places, batch: int, report: Report) -> int:
-    """Set the numbers of records that have one."""
-    paths = {name: collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")}
-    if paths["chunk_id"] is None or paths["doc_id"] is None:
+def _write(
+    connection: sqlite3.Connection, collection: Collection, counts: str | None, batch: int, report: Report
+) -> tuple[int, int]:
+    """Set what records do not hold yet: numbers of those that have one, and counts; return how many now have them."""
+    paths = [collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")]
+    if paths[0] is None or paths[1] is None:
         raise StoreError(f"{collection.name} has no field for document or number: name them with fields=FieldMap(...)")
-
-    def changes(row: tuple[Any, ...]) -> dict[str, Any]:
-        values = {"doc_id": json.loads(row[0]), "chunk_id": row[1], "chunk_count": row[2]}
-        return {path: values[name] for name, path in paths.items() if path is not None}
-
-    asked = _Unwritten("record", "doc_id, number, chunks", "number IS NOT NULL", "writing")
-    return _set_fields(collection, places, asked, changes, batch, report)
-
-
-def _write_counts(collection: Collection, path: str, places: Places, batch: int, report: Report) -> int:
-    """Set the counts that records do not have yet; the file then forgets them, so that the next run looks again."""
-    asked = _Unwritten("counted", "value", "value <> ''", "writing counts")
-    counted = _set_fields(collection, places, asked, lambda row: {path: row[0]}, batch, report)
-    with places.transaction(write=True) as connection:
-        connection.execute("DELETE FROM counted")
-    return counted
-
-
-class _Unwritten(NamedTuple):
-    """What is to be written: columns of the rows of a table where something holds."""
-
-    table: str
-    columns: str
-    where: str
-    step: str
-
-
-def _set_fields(
-    collection: Collection,
-    places: Places,
-    asked: _Unwritten,
-    changes: Callable[[tuple[Any, ...]], dict[str, Any]],
-    batch: int,
-    report: Report,
-) -> int:
-    """Set fields of records and remember which; written twice, after a kill, is as good as once."""
-    table, columns, where, step = asked
     retrying = RetryingCollection(collection)
-    with places.transaction() as connection:
-        (total,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()
-    while True:
-        with places.transaction() as connection:
-            rows = connection.execute(
-                f"SELECT seq, id, {columns} FROM {table} WHERE {where} AND NOT written ORDER BY seq LIMIT ?", (batch,)
-            ).fetchall()
-            (done,) = connection.execute(f"SELECT count(*) FROM {table} WHERE written").fetchone()
-        report(step, done, total)
-        if not rows:
-            return int(done)
-        changed = {row[1]: changes(row[2:]) for row in rows}
-        retrying.run(partial(collection.write, changed))
-        with places.transaction(write=True) as connection:
-            connection.executemany(f"UPDATE {table} SET written = 1 WHERE seq = ?", [(row[0],) for row in rows])
+    numbered, counted, total = connection.execute(
+        "SELECT count(number), count(nullif(count, '')), count(*) FROM record"
+    ).fetchone()
+    rows = connection.execute("SELECT id, doc_id, number, chunks, count, held FROM record ORDER BY seq")
+    done = 0
+    while some := rows.fetchmany(batch):
+        changes = {id: _changes(row, paths, counts) for id, *row in some}
+        wanted = {id: values for id, values in changes.items() if values}
+        if wanted:
+            retrying.run(partial(collection.write, wanted))
+        done += len(some)
+        report("writing", done, total)
+    return numbered, counted
+
+
+def _changes(row: Sequence[Any], paths: Sequence[str | None], counts: str | None) -> dict[str, Any]:
+    doc_id, number, chunks, count, held = row
+    named = json.loads(doc_id) if doc_id is not None else None
+    values = dict(zip(paths, (named, number, chunks), strict=True)) if number is not None else {}
+    values |= {counts: count} if count else {}
+    known = json.loads(held)
+    # a document that is kept as a number stays one
+    return {
+        path: value
+        for path, value in values.items()
+        if path is not None and known[path] != value and str(known[path]) != named
+    }

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from retrivex.errors import StoreError
 from retrivex.text.addresses import find_fault, without_credentials
-
-Kind: TypeAlias = Callable[[Any], Literal["sync", "async"] | None]
-"""Says which of a store's two clients something is; None where it is neither."""
 
 
 def is_url(address: str) -> bool:
@@ -52,7 +49,7 @@ def _check_signs(address: str) -> None:
 def either_client(
     client: Any,
     async_client: Any,
-    kind: Kind,
+    kinds: tuple[Sequence[str], Sequence[str]],
     give: tuple[str, str],
     called: tuple[str, str] = ("client", "async_client"),
 ) -> tuple[Any, Any]:
@@ -61,48 +58,58 @@ def either_client(
     Parameters
     ----------
     client, async_client : as they were given; an async one beside a sync one, or None
-    kind : which one something is
+    kinds : names of the classes of sync and of async clients: not every version of a package has all of them
     give : what a sync and an async client are, for errors
     called : the names of the two arguments
 
     Raises
     ------
     StoreError
-        If the first is neither, or the second is not an async one beside a sync one.
+        If there is neither, the first is neither, or the second is not an async one beside a sync one.
     """
-    which = kind(client)
-    if which is None:
-        raise StoreError(f"{called[0]} is {_describe(client)}: give {give[0]} or {give[1]}")
-    if async_client is None:
-        return (client, None) if which == "sync" else (None, client)
-    if kind(async_client) != "async":
+    if async_client is not None and not _is_one_of(async_client, kinds[1]):
         raise StoreError(f"{called[1]} is {_describe(async_client)}: give {give[1]}, or None")
-    if which == "async":
-        raise StoreError(
-            f"{called[1]} is {_describe(async_client)} beside another async one: give {give[0]} as {called[0]}, or no "
-            f"{called[1]}"
-        )
+    if client is None and async_client is not None:
+        return None, async_client
+    if _is_one_of(client, kinds[1]):
+        if async_client is not None:
+            raise StoreError(
+                f"{called[1]} is {_describe(async_client)} beside another async one: give {give[0]} as {called[0]}, "
+                f"or no {called[1]}"
+            )
+        return None, client
+    if not _is_one_of(client, kinds[0]):
+        raise StoreError(f"{called[0]} is {_describe(client)}: give {give[0]} or {give[1]}")
     return client, async_client
 
 
-def check_clients(client: Any, async_client: Any, kind: Kind, give: tuple[str, str]) -> None:
-    """Check a sync client, an async one, or both.
+def check_timeout(timeout_s: Any) -> float:
+    """Return a time-out in seconds.
 
     Raises
     ------
     StoreError
-        If there is neither, or one is not what it should be.
+        If it is no positive number.
     """
-    if client is None and async_client is None:
-        raise StoreError(f"client is None: give {give[0]}, or {give[1]} as async_client=...")
-    if client is not None and kind(client) == "async":
-        raise StoreError(
-            f"client is {_describe(client)}: give {give[0]}, or None and the async one as async_client=..."
-        )
-    if client is not None and kind(client) is None:
-        raise StoreError(f"client is {_describe(client)}: give {give[0]}, or None beside async_client=...")
-    if async_client is not None and kind(async_client) != "async":
-        raise StoreError(f"async_client is {_describe(async_client)}: give {give[1]}, or None")
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s <= 1e6:
+        raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
+    return timeout_s
+
+
+def check_limit(name: str, limit: int | None) -> None:
+    """Refuse a number of hits or spans that is none.
+
+    Raises
+    ------
+    StoreError
+        If it is no whole number of at least 1, and not None.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
+
+
+def _is_one_of(client: Any, names: Sequence[str]) -> bool:
+    return any(kind.__name__ in names for kind in type(client).__mro__)
 
 
 def _describe(client: Any) -> str:

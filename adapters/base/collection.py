@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+import asyncio
+import inspect
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.errors import StoreError
-from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.errors import RetrivexError, StoreError, StoreTimeoutError
+from retrivex.model.chunk import Chunk
 from retrivex.model.window import Window
 from retrivex.text.addresses import without_credentials
+from retrivex.timeouts import call_in_time
 
+from .clients import check_timeout, either_client
 from .documents import Passage
-from .fields import FieldMap
+from .failures import Failure, failure_of
+from .fields import LAYOUTS, FieldMap, LayoutName, field_map
 
 Scopes: TypeAlias = frozenset[str | None]
 """Values of the scope field that the caller may see; None stands for records without one."""
 
-Failure: TypeAlias = Literal["timeout", "down", "refused"]
-"""`timeout`: no answer in time; `down`: asking again may help; `refused`: it will not."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,13 @@ class Scan:
     limit: int
 
 
+Steps: TypeAlias = Generator[Any, Any, T]
+"""Calls of a client one after another, each answered before the next; what they found is returned in the end.
+
+A call is a function of the client, sync or async: `(yield lambda client: client.scroll(...))` is its answer. The client
+itself is the answer to None.
+"""
+
 Request: TypeAlias = ByIds | ByWindows | Nearest | Scan
 
 
@@ -89,14 +100,20 @@ class Records:
     ----------
     records : in the order of `Nearest` and `Scan`, in any order otherwise
     after : of `Scan`: where the next one goes on; None where the collection ends
-    again : of `Scan`: the next one begins anew, as what was read is no longer in its place
     warnings : what could not be answered as asked
     """
 
     records: Sequence[Record] = field(default_factory=list)
     after: Any = None
-    again: bool = False
     warnings: tuple[str, ...] = ()
+
+
+def by_range(windows: Sequence[Window]) -> dict[tuple[int, int], list[str]]:
+    """Return the documents of windows by their range of numbers: one condition does for all of these."""
+    documents: dict[tuple[int, int], list[str]] = {}
+    for window in windows:
+        documents.setdefault((window.start, window.end), []).append(window.doc_id)
+    return documents
 
 
 def check_collection(given: Any) -> Collection:
@@ -114,35 +131,84 @@ def check_collection(given: Any) -> Collection:
     )
 
 
-class Collection(ABC):
-    """An existing collection, accessed through an existing client; each vector store has its own subclass.
+class Collection:
+    """An existing collection, accessed through existing clients; each vector store has its own subclass.
 
-    Every method sends exactly one request. `ask` needs a sync client, `aask` an async one; a class may be built with
-    either, or with both. Values are handed to the client as values, never put into a query's text.
+    A subclass says in `_steps` what to call and what the answers mean, once for both clients. Values are handed to the
+    client as values, never put into a query's text.
 
     Parameters
     ----------
     fields : names in its records
     name : what errors and caches call it: the store and the collection
     batch_limit : most chunks one request may ask for
-    is_sync, is_async : which clients there are
     """
 
     fields: FieldMap
     name: str
     batch_limit: int
-    is_sync: bool = True
-    is_async: bool = False
     own_client: Any = None
     """The client that was made for this collection alone, by `open_collection`."""
 
-    @abstractmethod
+    _sync: Any = None
+    _async: Any = None
+    _timeout_s: float | None = None
+    _limits_itself = True
+    """Whether the sync client gives up by itself after `_timeout_s`; the async one is always given up on."""
+
+    @property
+    def is_sync(self) -> bool:
+        """Whether there is a sync client."""
+        return self._sync is not None
+
+    @property
+    def is_async(self) -> bool:
+        """Whether there is an async client."""
+        return self._async is not None
+
     def ask(self, request: Request) -> Records:
         """Answer a request, or raise what the client raises."""
+        return self._run(self._steps(request))
 
     async def aask(self, request: Request) -> Records:
         """Answer a request through the async client."""
-        raise NotImplementedError  # only reached where is_async says that there is one
+        return await self._arun(self._steps(request))
+
+    def _steps(self, request: Request) -> Steps[Records]:
+        """Answer a request by calls of either client."""
+        raise NotImplementedError  # unless `ask` and `aask` are answered in another way
+
+    def _run(self, steps: Steps[T]) -> T:
+        answer = None
+        while True:
+            try:
+                call = steps.send(answer)
+            except StopIteration as done:
+                made: T = done.value
+                return made
+            answer = self._sync if call is None else self._send(call)
+
+    async def _arun(self, steps: Steps[T]) -> T:
+        answer = None
+        while True:
+            try:
+                call = steps.send(answer)
+            except StopIteration as done:
+                made: T = done.value
+                return made
+            answer = self._async if call is None else await asyncio.wait_for(self._asend(call), self._timeout_s)
+
+    def _send(self, call: Any) -> Any:
+        if self._limits_itself:
+            return call(self._sync)
+        try:
+            return call_in_time(partial(call, self._sync), self._timeout_s)
+        except StoreTimeoutError as error:
+            raise TimeoutError(f"no answer within timeout_s={self._timeout_s:g}") from error
+
+    async def _asend(self, call: Any) -> Any:
+        answer = call(self._async)
+        return await answer if inspect.isawaitable(answer) else answer
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> Any:
@@ -156,9 +222,15 @@ class Collection(ABC):
         place = without_credentials(address)
         raise StoreError(f"a client for {place!r} cannot be made here: make one, and give it to the collection")
 
-    @abstractmethod
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
+        return failure_of(error)
+
+    def _scope_of(self, record: Record) -> str | None:
+        """Return whom a record belongs to; what belongs to nobody, or cannot be read, has none."""
+        inner = self.fields.inside(record.payload)
+        scope = None if inner is None else self.fields.read(inner, "scope")
+        return None if scope is None else str(scope)
 
     def close(self) -> None:
         """Close the client that was made for this collection; one of the caller's stays open."""
@@ -168,18 +240,19 @@ class Collection(ABC):
 
     def missing_index(self) -> str | None:
         """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
-        return None
+        return self._run(self._advise())
 
     async def amissing_index(self) -> str | None:
         """Say the same where there is only an async client; asked after the first answer."""
+        return await self._arun(self._advise())
+
+    def _advise(self) -> Steps[str | None]:
+        """Say what `missing_index` says."""
+        yield from ()
         return None
 
     def refuses_text(self, path: str) -> str | None:
         """Say why a field cannot take texts of ours, as one of ids; None where it can, or nobody knows."""
-        return None
-
-    def place(self, id: str) -> tuple[ChunkKey, int] | None:
-        """Return place and number of chunks in the document of a record; None where only the record itself says it."""
         return None
 
     def put(
@@ -206,4 +279,73 @@ class Collection(ABC):
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records: `{id: {path: value}}`, other fields left as they are; for `retrivex backfill`."""
-        raise StoreError(f"{self.name} cannot be written to: keep the numbers in a file beside it")
+        raise StoreError(f"{self.name} cannot be written to: give the chunks as chunk store, or ids by make_id=...")
+
+
+class ClientCollection(Collection):
+    """A collection of a vector store, accessed through the store's own client.
+
+    Parameters
+    ----------
+    client : existing client, sync or async; None beside an `async_client`. It stays open
+    collection : name of an existing collection, table or index
+    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both ask the same server
+    fields : a FieldMap, or the layout of the framework that wrote the collection
+    vector_name : which of several vectors questions are compared with
+    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings: more to send
+    timeout_s : longest wait for an answer, in seconds
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or the store refuses to say what the collection is like. A store that is down
+        just now is looked at with the first request.
+    """
+
+    title: ClassVar[str]
+    """What errors call a collection."""
+
+    kinds: ClassVar[tuple[Sequence[str], Sequence[str]]]
+    """Names of the classes of sync and of async clients."""
+
+    give: ClassVar[tuple[str, str]]
+    """What a sync and an async client are, for errors."""
+
+    called: ClassVar[tuple[str, str]] = "client", "async_client"
+    layouts: ClassVar[Mapping[LayoutName, FieldMap]] = LAYOUTS
+
+    def __init__(
+        self,
+        client: Any,
+        collection: str,
+        *,
+        async_client: Any = None,
+        fields: FieldMap | LayoutName = "retrivex",
+        vector_name: str | None = None,
+        with_vectors: bool = False,
+        timeout_s: float = 10.0,
+    ) -> None:
+        self._sync, self._async = either_client(client, async_client, self.kinds, self.give, self.called)
+        if not isinstance(collection, str) or not collection:
+            raise StoreError(f"the collection is {collection!r}: give its name")
+        self.fields = field_map(fields, self.layouts)
+        self.name = f"{self.title} {collection!r}"
+        self._collection = collection
+        self._vector_name, self._with_vectors = vector_name, with_vectors
+        self._timeout_s = check_timeout(timeout_s)
+        if self.is_sync:
+            self._learn_at_once()
+
+    def _learn(self) -> Steps[Any]:
+        """Read what has to be known of the collection; nothing, where nothing has to be."""
+        yield from ()
+
+    def _learn_at_once(self) -> None:
+        try:
+            self._run(self._learn())
+        except RetrivexError:
+            raise
+        except Exception as error:
+            # what may pass is no reason to fail now: the first request looks again
+            if self.failure(error) == "refused":
+                raise StoreError(f"{self.name} cannot be read ({type(error).__name__}: {error})") from error

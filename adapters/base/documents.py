@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -13,7 +12,6 @@ from typing import Any, TypeVar
 
 from retrivex.errors import ChunkError
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, ChunkMetadata, Embedding
-from retrivex.model.run import overlap_length
 from retrivex.stores.access import check_store
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.protocol import AnyChunkStore, ChunkStore
@@ -30,23 +28,6 @@ UNNAMED = "unnamed document"
 _PRIVATE = frozenset({"_node_content", "_node_type"})
 """What LlamaIndex writes for itself: the whole node once more, as JSON. No reader of a passage is served with it, nor
 with counts that were made for the composer."""
-
-_SURE_OVERLAP = 20
-"""Characters at the end of a piece and the beginning of another that are no chance."""
-
-_TAIL = 400
-"""Characters of a piece among which an overlap is looked for; splitters repeat 50 to 200."""
-
-_LIKELY_OVERLAP = 12
-"""The same where all documents are looked at together: an order shows more often there than chance does."""
-
-_MISPLACED_SHARE = 0.1
-"""Least share of the joints without an overlap whose pieces overlap elsewhere, for an order to count as wrong."""
-
-_MISPLACED_SHARE_OF_ALL = 0.03
-"""The same over all documents, if fewer joints overlap: splitters that keep paragraphs whole repeat little."""
-
-_MOST_LOOKED_AT = 2000
 
 T = TypeVar("T")
 
@@ -275,8 +256,7 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
 
     Offsets of a document are used where no two pieces have the same, and overlapping pieces the same text; where they
     start again (at every page, say) they are no offsets in the whole document, and the pieces are joined by their text,
-    in the order given. Where their overlaps show that this is not the order of the text, only pieces that overlap are
-    neighbours, and `warnings` says so; it also names documents whose pieces stand between those of others. Where no
+    in the order given. `warnings` names documents whose pieces stand between those of others then. Where no
     piece names a document, all of them are one document, `UNNAMED`, which is warned of, too.
 
     Raises
@@ -300,17 +280,17 @@ def number_passages(passages: Iterable[Passage]) -> NumberedChunks:
             last = passage.doc_id
     chunks: list[Chunk] = []
     row_ends: list[ChunkKey] = []
-    unordered: list[str] = []
-    as_given = {doc_id: group for doc_id, group in by_document.items() if _in_given_order(group)}
-    shuffled = _is_shuffled(list(as_given.values()))
     for doc_id, group in by_document.items():
-        numbered, free, ordered = _number(doc_id, group, given, shuffled=shuffled)
+        numbered, free = _number(doc_id, group, given)
         chunks += numbered
         row_ends += free
-        if not ordered:
-            unordered.append(doc_id)
-    doubtful = [doc_id for doc_id in mixed if doc_id in as_given and doc_id not in unordered]
-    warnings += _warn_of_order(unordered, doubtful, len(by_document))
+    doubtful = [doc_id for doc_id in mixed if _in_given_order(by_document[doc_id])]
+    if doubtful:
+        warnings.append(
+            f"pieces of {len(doubtful)} of {len(by_document)} documents, first {doubtful[0]!r}, stand between those of "
+            "others and have no numbers: they are joined as given, which may not be the text's order; give them in "
+            "order, or with a chunk_id or start_index in their metadata"
+        )
     for warning in warnings:
         log_once(warning)
     return NumberedChunks(chunks, row_ends, warnings)
@@ -332,22 +312,6 @@ def _name(passages: list[Passage]) -> tuple[list[Passage], list[str]]:
         return [replace(passage, doc_id=UNNAMED) for passage in passages], [warning]
     problem = problem or f"its metadata have nothing under {names}, as those of other pieces have"
     raise ChunkError(f"{wrong.text[:40]!r} names no document: {problem}; {way_out}")
-
-
-def _warn_of_order(unordered: Sequence[str], doubtful: Sequence[str], documents: int) -> list[str]:
-    way_out = "give them in order, or with a chunk_id or start_index in their metadata"
-    warnings = []
-    if unordered:
-        warnings.append(
-            f"pieces of {len(unordered)} of {documents} documents, first {unordered[0]!r}, are not in the text's "
-            f"order: they overlap with other pieces than the next ones. Only those that overlap are joined; {way_out}"
-        )
-    if doubtful:
-        warnings.append(
-            f"pieces of {len(doubtful)} of {documents} documents, first {doubtful[0]!r}, stand between those of others "
-            f"and have no numbers: they are joined as given, which may not be the text's order; {way_out}"
-        )
-    return warnings
 
 
 def as_chunk_store(
@@ -376,14 +340,8 @@ def as_chunk_store(
     return make(pieces)
 
 
-def _number(
-    doc_id: str, group: Sequence[Passage], given: Set[str | None], *, shuffled: bool
-) -> tuple[list[Chunk], list[ChunkKey], bool]:
-    """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`.
-
-    The third is whether they came in the order of the text, as far as their overlaps tell. `shuffled` says that the
-    list they came in is not in the order of its texts.
-    """
+def _number(doc_id: str, group: Sequence[Passage], given: Set[str | None]) -> tuple[list[Chunk], list[ChunkKey]]:
+    """Return the chunks of a document, and the places between rows neither of which leads to what is not `given`."""
     numbered = [(passage.chunk_id, passage) for passage in group if passage.chunk_id is not None]
     if numbered and len(numbered) < len(group):
         raise ChunkError(
@@ -391,14 +349,10 @@ def _number(
             f"it is read from {', '.join(group[0].fields.chunk_id)}"
         )
     count = None
-    ordered = True
     free: list[ChunkKey] = []
     if not numbered:
-        if _in_given_order(group):
-            chains, ordered = _split_where_order_breaks(group, shuffled=shuffled)
-        else:
-            ascending = None if _linked(group) else _by_offset(group)
-            chains = linked_chains(group) if ascending is None else [ascending]
+        ascending = None if _linked(group) else _by_offset(group)
+        chains = linked_chains(group) if ascending is None else [ascending]
         count = len(group) if len(chains) == 1 else None
         # one number stays free between chains, as their ends are no neighbours
         starts = list(accumulate((len(chain) + 1 for chain in chains[:-1]), initial=0))
@@ -412,7 +366,7 @@ def _number(
     numbered.sort(key=lambda pair: pair[0])
     if not _offsets_ascend(numbered):
         numbered = [(number, replace(p, char_start=None, char_end=None)) for number, p in numbered]
-    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered], free, ordered
+    return [passage.to_chunk(doc_id, number, count) for number, passage in numbered], free
 
 
 def _by_offset(group: Sequence[Passage]) -> list[Passage] | None:
@@ -439,61 +393,6 @@ def _linked(group: Sequence[Passage]) -> bool:
 def _in_given_order(group: Sequence[Passage]) -> bool:
     """Whether nothing but the order in which pieces were given says where they stand."""
     return all(passage.chunk_id is None for passage in group) and not _linked(group) and _by_offset(group) is None
-
-
-def _is_shuffled(groups: Sequence[Sequence[Passage]]) -> bool:
-    """Whether more pieces overlap with another one than with the next: the list is in no order of its texts.
-
-    One document may show too little of it, where most of its pieces end with their paragraphs and overlap with none.
-    """
-    overlaps = unfit = misplaced = 0
-    for group in groups:
-        texts = [passage.text for passage in group]
-        fits = [_overlaps(left, right, _LIKELY_OVERLAP) for left, right in pairwise(texts)]
-        overlaps += fits.count(True)
-        unfit += fits.count(False)
-        misplaced += _count_misplaced(texts, fits, _LIKELY_OVERLAP)
-    return misplaced > max(1, overlaps, unfit * _MISPLACED_SHARE_OF_ALL)
-
-
-def _split_where_order_breaks(group: Sequence[Passage], *, shuffled: bool) -> tuple[list[list[Passage]], bool]:
-    """Split pieces where their overlaps show that the order is not that of the text; and whether it is."""
-    texts = [passage.text for passage in group]
-    fits = [_overlaps(left, right) for left, right in pairwise(texts)]
-    unfit = fits.count(False)
-    # a refrain may end one piece and begin another: few such pairs prove nothing
-    wrong = _count_misplaced(texts, fits) >= max(1, unfit * _MISPLACED_SHARE)
-    if not wrong and not (shuffled and unfit):
-        return [list(group)], True
-    rows = [[group[0]]]
-    for passage, fit in zip(group[1:], fits, strict=True):
-        if fit:
-            rows[-1].append(passage)
-        else:
-            rows.append([passage])
-    return rows, False
-
-
-def _overlaps(left: str, right: str, least: int = _SURE_OVERLAP) -> bool:
-    return overlap_length(left[-_TAIL:], right) >= least
-
-
-def _count_misplaced(texts: Sequence[str], fits: Sequence[bool], least: int = _SURE_OVERLAP) -> int:
-    """Count texts, of the first 2,000 without an overlap, that overlap with another text than the one behind them."""
-    begins = [at for at in range(len(texts)) if at == 0 or not fits[at - 1]]
-    heads = Counter(texts[at][:least] for at in begins)
-    by_head = {texts[at][:least]: at for at in begins if heads[texts[at][:least]] == 1}
-    ends = [at for at in range(len(texts)) if at == len(fits) or not fits[at]]
-    return sum(_continues(texts, at, by_head, least) for at in ends[:_MOST_LOOKED_AT])
-
-
-def _continues(texts: Sequence[str], at: int, by_head: Mapping[str, int], least: int) -> bool:
-    text = texts[at]
-    for start in range(max(1, len(text) - _TAIL), len(text) - least + 1):
-        other = by_head.get(text[start : start + least], at)
-        if other != at and texts[other].startswith(text[start:]):
-            return True
-    return False
 
 
 def _offsets_ascend(numbered: Sequence[tuple[int, Passage]]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import StoreError
@@ -89,7 +89,7 @@ class FieldMap:
     links: tuple[str, ...] = ("chunk_links",)
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    counts: tuple[str, ...] = field(default=("chunk_counts",), repr=False)  # files of positions are known by the repr
+    counts: tuple[str, ...] = ("chunk_counts",)
     root: str | None = None
 
     def __post_init__(self) -> None:
@@ -210,6 +210,17 @@ def without_path(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
         else:  # it was made for this alone
             del made[key[:end]]
     return made
+
+
+def whole_digits(text: str) -> bool:
+    """Say whether a text is exactly a whole number of at most 19 digits: 007 is a text.
+
+    Examples
+    --------
+    >>> whole_digits("7"), whole_digits("007"), whole_digits("-7")
+    (True, False, False)
+    """
+    return text.isascii() and text.isdigit() and len(text) <= 19 and str(int(text)) == text
 
 
 def as_mapping(value: Any) -> Mapping[str, Any] | None:

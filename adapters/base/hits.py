@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError, RetrivexError, StoreError
+from retrivex.errors import HitError, RetrivexError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.numbers import real
@@ -18,6 +18,7 @@ from retrivex.stores.access import cannot_hang
 from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore
 
+from .clients import check_limit
 from .documents import NumberedChunks, Passage, agree, explain_missing_position, linked_chains
 
 Direction: TypeAlias = Literal["as configured", "by order", "similarity"]
@@ -145,18 +146,6 @@ def hits_to_ask(fetch_k: int | None, spans: int | None) -> int | None:
     """
     check_limit("fetch_k", fetch_k)
     return fetch_k if fetch_k is None or spans is None else max(fetch_k, spans)
-
-
-def check_limit(name: str, limit: int | None) -> None:
-    """Refuse a number of hits or spans that is none.
-
-    Raises
-    ------
-    StoreError
-        If it is no whole number of at least 1, and not None.
-    """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise StoreError(f"{name} is {limit!r}: it must be a whole number of at least 1, or None")
 
 
 def check_retriever(name: str, given: T, method: str, way_out: str) -> T:

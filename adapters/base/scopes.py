@@ -1,12 +1,11 @@
-"""The names under which a collection may keep scopes: those that exist, and those that may still come."""
+"""The names under which a collection may keep scopes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from .collection import Scopes
-from .fields import FieldMap
 
 Place = TypeVar("Place")
 Condition = TypeVar("Condition")
@@ -45,19 +44,3 @@ def scope_alternatives(
             return alternatives
         before = [*before, missing]
     return [*alternatives, before] if None in scopes and before else alternatives
-
-
-def scope_columns_to_come(fields: FieldMap, columns: Container[str]) -> list[str]:
-    """Return the columns that would hold scopes if they were added: not knowing one would show everybody its records.
-
-    Examples
-    --------
-    >>> scope_columns_to_come(FieldMap(scope=("tenant", "meta.scope")), {"id", "tenant"})
-    ['meta', 'meta.scope']
-    >>> scope_columns_to_come(FieldMap(root="metadata"), {"id", "metadata"})
-    []
-    """
-    paths = fields.paths("scope")
-    # a name with a dot may be a column of its own, unless it lies under a root
-    wanted = {path.split(".")[0] for path in paths} | set(paths if fields.root is None else ())
-    return sorted(name for name in wanted if name not in columns)

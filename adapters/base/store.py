@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from contextlib import suppress
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,7 @@ from retrivex.stores.access import split_windows
 from retrivex.timeouts import in_thread
 from retrivex.tokens.stored import StoredCount
 
+from .clients import check_limit
 from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
 from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
@@ -35,7 +37,26 @@ MOST_CHUNKS = 100_000
 """Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
 
 
-class VectorChunkStore:
+class _Asking:
+    """Asks a collection, and keeps what is wrong with it."""
+
+    def __init__(self, collection: Collection, retries: int) -> None:
+        self.collection = collection
+        self._retrying = RetryingCollection(collection, retries)
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the collection, as far as it has shown."""
+        return tuple(self._warnings)
+
+    def _warn(self, warning: str | None) -> None:
+        if warning is not None and warning not in self._warnings:
+            self._warnings[warning] = None
+            logger.warning("%s", warning)
+
+
+class VectorChunkStore(_Asking):
     """Fetches neighbours from a collection: by ids where document and number determine them, otherwise by a filter.
 
     Parameters
@@ -67,28 +88,19 @@ class VectorChunkStore:
         retries: int = 2,
         batch_limit: int | None = None,
     ) -> None:
-        self._retrying = RetryingCollection(collection, retries)
-        if batch_limit is not None and (
-            isinstance(batch_limit, bool) or not isinstance(batch_limit, int) or batch_limit < 1
-        ):
-            raise StoreError(f"batch_limit is {batch_limit!r}: it must be a whole number of at least 1, or None")
+        super().__init__(collection, retries)
+        check_limit("batch_limit", batch_limit)
         if make_id is None and (collection.fields.path("doc_id") is None or collection.fields.path("chunk_id") is None):
             raise StoreError(
                 f"{collection.name} has no field for the document or the chunk number: name them with "
                 "fields=FieldMap(doc_id=..., chunk_id=...), or say how ids are made with make_id=..."
             )
-        self.collection = collection
         self.batch_limit = min(batch_limit or collection.batch_limit, collection.batch_limit)
         self._make_id = make_id
-        self._warnings: dict[str, None] = {}
         self._index_checked = make_id is not None or collection.is_sync
         if make_id is None and collection.is_sync:
-            self._warn(collection.missing_index())
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the collection, as far as it has shown."""
-        return tuple(self._warnings)
+            with suppress(StoreError):  # nobody knows; the first request will say what is wrong
+                self._warn(RetryingCollection(collection, 0).run(collection.missing_index))
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Return the chunks of `windows` that exist and `scope` may see: one request for every `batch_limit` chunks.
@@ -135,7 +147,8 @@ class VectorChunkStore:
         ]
         if not self._index_checked:
             self._index_checked = True
-            self._warn(await self.collection.amissing_index())
+            with suppress(Exception):  # the answer is there; what an index would be worth is only advice
+                self._warn(await self.collection.amissing_index())
         return found
 
     def _with_counts(
@@ -145,11 +158,6 @@ class VectorChunkStore:
             (chunk, StoredCount.from_field(passage.fields.read(passage.metadata, "counts"), tokenizer))
             for chunk, passage in found
         ]
-
-    def locate(self, passage: Passage) -> Chunk | None:
-        """Return a hit as the chunk that its id stands for, where a file of positions knows it."""
-        place = None if passage.id is None else self.collection.place(passage.id)
-        return None if place is None else _make_chunk_at(passage, *place[0], place[1])
 
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
@@ -188,10 +196,30 @@ class VectorChunkStore:
             self._warn(f"{self.collection.name} returned records of another scope: left out")
         return chunks
 
-    def _warn(self, warning: str | None) -> None:
-        if warning is not None and warning not in self._warnings:
-            self._warnings[warning] = None
-            logger.warning("%s", warning)
+
+class ClientChunkStore(VectorChunkStore):
+    """A chunk store made of a client and the name of a collection; subclasses say of which kind.
+
+    Parameters
+    ----------
+    client, collection, options : as of the collection's class
+    make_id, retries, batch_limit : as of `VectorChunkStore`
+    """
+
+    kind: ClassVar[type[Any]]
+
+    def __init__(
+        self,
+        client: Any,
+        collection: str,
+        *,
+        make_id: MakeId | None = None,
+        retries: int = 2,
+        batch_limit: int | None = None,
+        **options: Any,
+    ) -> None:
+        asked = self.kind(client, collection, **options)
+        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
 
 
 def _chunk(passage: Passage, place: ChunkKey | None) -> Chunk | None:
@@ -243,7 +271,7 @@ def _text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-class VectorRetriever:
+class VectorRetriever(_Asking):
     """Finds hits for a question in a collection, nearest vectors first.
 
     Parameters
@@ -263,15 +291,8 @@ class VectorRetriever:
             raise StoreError(
                 f"embed is {type(embed).__name__}: give an Encoder, or a function from a text to its vector"
             )
-        self.collection = collection
+        super().__init__(collection, retries)
         self._embed = embed
-        self._retrying = RetryingCollection(collection, retries)
-        self._warnings: dict[str, None] = {}
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is wrong with the collection, as far as it has shown."""
-        return tuple(self._warnings)
 
     def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
         """Return the best `k` hits that `scope` may see, best first; an empty question finds nothing.
@@ -347,7 +368,19 @@ class VectorRetriever:
             self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
         return hits
 
-    def _warn(self, warning: str) -> None:
-        if warning not in self._warnings:
-            self._warnings[warning] = None
-            logger.warning("%s", warning)
+
+class ClientRetriever(VectorRetriever):
+    """A retriever made of a client and the name of a collection; subclasses say of which kind.
+
+    Parameters
+    ----------
+    client, collection, options : as of the collection's class
+    embed, retries : as of `VectorRetriever`
+    """
+
+    kind: ClassVar[type[Any]]
+
+    def __init__(
+        self, client: Any, collection: str, embed: Encoder | Embed, *, retries: int = 2, **options: Any
+    ) -> None:
+        super().__init__(self.kind(client, collection, **options), embed, retries=retries)

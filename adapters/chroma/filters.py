@@ -1,26 +1,21 @@
-"""Metadata filters for Chroma, and the check of scopes that Chroma's filters cannot express."""
+"""Metadata filters for Chroma."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from retrivex.adapters.base.collection import Record, Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, whole_digits
 from retrivex.model.window import Window
+
+from ..base.collection import Scopes
+from ..base.fields import FieldMap, whole_digits
 
 Where: TypeAlias = dict[str, Any]
 
-METADATA = "metadata"
-"""Of a record here: Chroma keeps the text beside them."""
-
-_MOST_OTHERS = 1000
 _MOST_ROWS = 2000  # that one alternative may find: more rows are slower than more alternatives
 
 
-def of_windows(fields: FieldMap, windows: Sequence[Window], layout: StorageLayout = DEFAULT_LAYOUT) -> Where:
+def of_windows(fields: FieldMap, windows: Sequence[Window]) -> Where:
     """Return the condition that finds all chunks of windows; it may find more, which has to be left out afterwards.
 
     Ranges take Chroma ten times as long as lists of numbers, and time grows with the square of the alternatives. So
@@ -28,7 +23,7 @@ def of_windows(fields: FieldMap, windows: Sequence[Window], layout: StorageLayou
     """
     number = fields.chunk_id[0]
     each = [
-        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": _encode_numbers(numbers, layout)}}]}
+        {"$and": [_one_of(fields.doc_id[0], documents), {number: {"$in": sorted(numbers)}}]}
         for documents, numbers in _groups(windows)
     ]
     return each[0] if len(each) == 1 else {"$or": each}
@@ -42,19 +37,10 @@ def _one_of(field: str, names: Iterable[str]) -> Where:
     return {"$or": [as_text, {field: {"$in": numbers}}]} if numbers else as_text
 
 
-def _encode_numbers(numbers: set[int], layout: StorageLayout) -> list[int] | list[str]:
-    return [str(n) for n in sorted(numbers)] if layout.as_text else sorted(numbers)
-
-
-def has_scopes(field: str, scopes: Scopes) -> Where:
-    """Return the condition that a record has one of these scopes."""
-    return _one_of(field, (scope for scope in scopes if scope is not None))
-
-
-def has_not(field: str, others: Sequence[Any]) -> list[Where]:
-    """Return the conditions that leave out records of these scopes, and none of those without a scope."""
-    kinds = {type(scope): [other for other in others if type(other) is type(scope)] for scope in others}
-    return [{field: {"$nin": alike}} for alike in kinds.values()]
+def of_scopes(fields: FieldMap, scopes: Scopes) -> list[Where]:
+    """Return what Chroma can be asked for: records of these scopes, but not those without a scope."""
+    asks = bool(fields.scope) and None not in scopes
+    return [_one_of(fields.scope[0], (scope for scope in scopes if scope is not None))] if asks else []
 
 
 def all_of(conditions: Sequence[Where]) -> Where | None:
@@ -77,56 +63,3 @@ def _groups(windows: Sequence[Window]) -> list[tuple[set[str], set[int]]]:
                 continue
         groups.append(({window.doc_id}, set(numbers)))
     return groups
-
-
-# ---- whom records belong to
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeFilter:
-    """Decides which records are visible, and remembers scopes that took the place of visible hits.
-
-    Parameters
-    ----------
-    fields : names in records; without one for the scope, everybody sees everything
-    others : the scopes remembered, shared between filters of one collection
-    """
-
-    fields: FieldMap
-    others: dict[Any, None]
-
-    def is_partial(self, scopes: Scopes) -> bool:
-        """Say whether Chroma cannot ask for all that `scopes` may see, and gives what belongs to others too."""
-        return bool(self.fields.scope) and None in scopes
-
-    def conditions(self, scopes: Scopes) -> list[Where]:
-        """Return what Chroma can be asked for."""
-        asks = bool(self.fields.scope) and not self.is_partial(scopes)
-        return [has_scopes(self.fields.scope[0], scopes)] if asks else []
-
-    def out_of_the_way(self, scopes: Scopes) -> list[Where]:
-        """Return the conditions that leave out those others who are known, where Chroma cannot leave out all."""
-        others = [scope for scope in list(self.others) if str(scope) not in scopes]
-        return has_not(self.fields.scope[0], others) if self.is_partial(scopes) else []
-
-    def visible(self, records: Iterable[Record], scopes: Scopes) -> list[Record]:
-        """Return the records that the caller may see."""
-        return [record for record in records if self._is_visible(record, scopes)]
-
-    def learn(self, records: Iterable[Record], scopes: Scopes) -> bool:
-        """Remember whose records were in the way; say whether there is anybody new, so that it pays to ask again."""
-        known = len(self.others)
-        for record in records:
-            scope = self._scope(record)
-            if not self._is_visible(record, scopes) and isinstance(scope, (str, int, float)) and known < _MOST_OTHERS:
-                self.others[scope] = None
-        return len(self.others) > known
-
-    def _is_visible(self, record: Record, scopes: Scopes) -> bool:
-        if not self.fields.scope:
-            return True
-        scope = self._scope(record)
-        return (None if scope is None else str(scope)) in scopes
-
-    def _scope(self, record: Record) -> Any:
-        return self.fields.read(record.payload[METADATA], "scope")

@@ -5,41 +5,23 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from functools import partial
-from typing import Any, Never
+from typing import Any, Unpack
 
-from retrivex.adapters.base.fields import FieldMap, LayoutName, MakeId, colon_id, uuid5_id
-from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.hits import check_limit, check_retriever, hits_to_ask
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.core.component.types import InputSocket
+from haystack.core.serialization import component_to_dict
+from haystack.utils import deserialize_callable
+from haystack.utils.deserialization import deserialize_component_inplace
+
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, refuse_unknown
-from retrivex.errors import RetrivexError, install_hint
-from retrivex.model.chunk import Scope
-from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+from retrivex.errors import RetrivexError
 from retrivex.timeouts import in_thread
 
-from .composer import DocumentComposer
-from .documents import as_config, as_fields, chunk_store_from_documents
-from .stores import DocumentStoreChunkStore
-
-try:
-    from haystack import Document, component, default_from_dict, default_to_dict
-    from haystack.core.component.types import InputSocket
-    from haystack.core.serialization import component_to_dict
-    from haystack.document_stores.types import DocumentStore
-    from haystack.utils import deserialize_callable
-    from haystack.utils.deserialization import deserialize_component_inplace
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
-
-__all__ = [
-    "DocumentStoreChunkStore",
-    "FieldMap",
-    "RetriVexRanker",
-    "RetriVexRetriever",
-    "chunk_store_from_documents",
-    "colon_id",
-    "uuid5_id",
-]
+from ..base.clients import check_limit
+from ..base.fixed_arguments import FixedArguments
+from ..base.hits import check_retriever, hits_to_ask
+from .composer import DocumentComposer, SpanOptions, composer_of
 
 _FIXED = frozenset(field.name for field in fields_of(DocumentComposer))  # what is made of them stays as it is
 _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
@@ -83,24 +65,15 @@ class RetriVexRetriever(FixedArguments):
         retriever: Any,
         config: RetrievalConfig | Mapping[str, Any] | None = None,
         *,
-        document_store: DocumentStore | None = None,
-        make_id: MakeId | None = None,
-        chunk_store: AnyChunkStore | None = None,
-        parent_store: AnyParentStore | None = None,
         fetch_k: int | None = 50,
-        top_k: int | None = None,
-        scope: Scope = None,
-        fields: FieldMap | LayoutName | Mapping[str, Any] = "haystack",
-        **unknown: Never,
+        **options: Unpack[SpanOptions],
     ) -> None:
-        refuse_unknown("RetriVexRetriever", ("retriever", "fetch_k", *_FIXED), unknown)
+        refuse_unknown("RetriVexRetriever", ("retriever", "fetch_k", *_FIXED), options)
         check_limit("fetch_k", fetch_k)
         over = "a retriever over it" if hasattr(retriever, "filter_documents") else "a retriever of Haystack"
         self.retriever = check_retriever("retriever", retriever, "run", f"{over}, such as InMemoryBM25Retriever(store)")
         self.fetch_k = fetch_k
-        self._spans = DocumentComposer(
-            as_config(config), as_fields(fields), document_store, make_id, chunk_store, parent_store, top_k, scope
-        )
+        self._spans = composer_of(config, options)
 
     def warm_up(self) -> None:
         """Let the retriever load what it needs."""
@@ -226,22 +199,10 @@ class RetriVexRanker(FixedArguments):
     _fixed = _FIXED
 
     def __init__(
-        self,
-        config: RetrievalConfig | Mapping[str, Any] | None = None,
-        *,
-        document_store: DocumentStore | None = None,
-        make_id: MakeId | None = None,
-        chunk_store: AnyChunkStore | None = None,
-        parent_store: AnyParentStore | None = None,
-        top_k: int | None = None,
-        scope: Scope = None,
-        fields: FieldMap | LayoutName | Mapping[str, Any] = "haystack",
-        **unknown: Never,
+        self, config: RetrievalConfig | Mapping[str, Any] | None = None, **options: Unpack[SpanOptions]
     ) -> None:
-        refuse_unknown("RetriVexRanker", _FIXED, unknown)
-        self._spans = DocumentComposer(
-            as_config(config), as_fields(fields), document_store, make_id, chunk_store, parent_store, top_k, scope
-        )
+        refuse_unknown("RetriVexRanker", _FIXED, options)
+        self._spans = composer_of(config, options)
 
     @component.output_types(documents=list[Document], warnings=list[str])
     def run(

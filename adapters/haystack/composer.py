@@ -5,33 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
-from retrivex.adapters.base.fields import FieldMap, MakeId
-from retrivex.adapters.base.hits import Placed, check_limit, place
-from retrivex.adapters.base.logs import logger
-from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
+from haystack import Document
+from haystack.core.errors import SerializationError
+from haystack.document_stores.types import DocumentStore
+from haystack.utils import serialize_callable
+
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import StoreError, install_hint
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
-from .documents import documents_of, read_document, saved_config, saved_fields
+from ..base.clients import check_limit
+from ..base.fields import FieldMap, LayoutName, MakeId
+from ..base.hits import Placed, place
+from ..base.logs import logger
+from ..base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
+from .documents import as_config, as_fields, documents_of, read_document, saved_config, saved_fields
 from .stores import DocumentStoreChunkStore
 
-try:
-    from haystack import Document
-    from haystack.core.errors import SerializationError
-    from haystack.document_stores.types import DocumentStore
-    from haystack.utils import serialize_callable
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
-
-
 _ALONE = no_store("document_store")
+
+
+class SpanOptions(TypedDict, total=False):
+    """Arguments that `RetriVexRetriever` and `RetriVexRanker` share, beside the configuration."""
+
+    document_store: DocumentStore | None
+    make_id: MakeId | None
+    chunk_store: AnyChunkStore | None
+    parent_store: AnyParentStore | None
+    top_k: int | None
+    scope: Scope
+    fields: FieldMap | LayoutName | Mapping[str, Any]
+
+
+def composer_of(config: RetrievalConfig | Mapping[str, Any] | None, options: SpanOptions) -> DocumentComposer:
+    """Return what composes with these arguments, as they were given."""
+    names = as_fields(options.get("fields", "haystack"))
+    return DocumentComposer(as_config(config), **{**options, "fields": names})
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from retrivex.adapters.base.documents import NumberedChunks, Passage, number_passages, read_passage
-from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, field_map
-from retrivex.adapters.base.hits import Placed
-from retrivex.adapters.base.results import span_id, span_metadata
+from haystack import Document
+
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, check_config
-from retrivex.errors import StoreError, install_hint
+from retrivex.errors import StoreError
 
-try:
-    from haystack import Document
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
+from ..base.documents import NumberedChunks, Passage, number_passages, read_passage
+from ..base.fields import LAYOUTS, FieldMap, LayoutName, field_map
+from ..base.hits import Placed
+from ..base.results import span_id, span_metadata
 
 
 def read_document(document: Document, names: FieldMap) -> Passage:

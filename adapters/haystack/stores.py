@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Request, Scopes
-from retrivex.adapters.base.documents import Passage
-from retrivex.adapters.base.fields import LAYOUTS, FieldMap, MakeId
-from retrivex.adapters.base.framework_collection import FrameworkCollection
-from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError, install_hint
-from retrivex.model.window import Window
-from retrivex.timeouts import in_thread
+from haystack import Document
+from haystack.document_stores.types import DocumentStore
 
+from retrivex.errors import StoreError
+from retrivex.model.window import Window
+
+from ..base.collection import ByIds, ByWindows
+from ..base.fields import LAYOUTS, FieldMap, MakeId
+from ..base.framework_collection import FrameworkChunkStore, Translation, named_scopes
 from .documents import read_document
 
-try:
-    from haystack import Document
-    from haystack.document_stores.types import DocumentStore
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.haystack needs haystack-ai: {install_hint('haystack')}") from error
 
-
-class DocumentStoreChunkStore(VectorChunkStore):
+class DocumentStoreChunkStore(FrameworkChunkStore):
     """Fetches neighbours from any document store: one `filter_documents` for all hits of a question.
 
     Parameters
@@ -33,8 +25,8 @@ class DocumentStoreChunkStore(VectorChunkStore):
     make_id : `(doc_id, n) -> id`, where the Documents' ids were made so. None asks by `source_id` and `split_id`, which
         Haystack's splitters write.
     fields : names of metadata, where they differ from Haystack's own; filters use the first names of
-        document and number, and the others where nothing is found under these
-    retries, batch_limit : see `VectorChunkStore`
+        document and number
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Raises
     ------
@@ -54,8 +46,7 @@ class DocumentStoreChunkStore(VectorChunkStore):
         make_id: MakeId | None = None,
         *,
         fields: FieldMap | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         if not callable(getattr(document_store, "filter_documents", None)):
             raise StoreError(
@@ -64,31 +55,24 @@ class DocumentStoreChunkStore(VectorChunkStore):
             )
         names = fields or LAYOUTS["haystack"]
         filter_async = getattr(document_store, "filter_documents_async", None)
-
-        def ask(request: Request, under: Sequence[FieldMap] = (names,)) -> list[Passage]:
-            return _passages(document_store.filter_documents(_filters(request, under)), names)
-
-        async def aask(request: Request, under: Sequence[FieldMap] = (names,)) -> list[Passage]:
-            if filter_async is None:
-                return await in_thread(partial(ask, request, under))
-            return _passages(await filter_async(_filters(request, under)), names)
-
-        collection = FrameworkCollection(type(document_store).__name__, names, ask, aask, by_name=True)
-        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+        asked: Translation[Document] = Translation(
+            type(document_store).__name__,
+            lambda request: document_store.filter_documents(_filters(request, names)),
+            None if filter_async is None else lambda request: filter_async(_filters(request, names)),
+            read_document,
+        )
+        super().__init__(asked, names, make_id, **options)
 
 
-def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
-    return [read_document(document, names) for document in documents]
-
-
-def _filters(request: Request, under: Sequence[FieldMap]) -> dict[str, Any]:
-    assert isinstance(request, (ByIds, ByWindows))
+def _filters(request: ByIds | ByWindows, names: FieldMap) -> dict[str, Any]:
     if isinstance(request, ByIds):
         wanted = _condition("id", "in", list(request.ids))
     else:
-        wanted = _join_any([_filter_window(window, names) for names in under for window in request.windows])
-    scopes = _may_see(request.scopes, under[0])
-    return wanted if scopes is None else _join_all([scopes, wanted])
+        wanted = _join_any([_filter_window(window, names) for window in request.windows])
+    scopes = named_scopes(request.scopes, names)
+    if scopes is None:
+        return wanted
+    return _join_all([_condition(f"meta.{names.scope[0]}", "in", scopes), wanted])
 
 
 def _filter_window(window: Window, names: FieldMap) -> dict[str, Any]:
@@ -100,13 +84,6 @@ def _filter_window(window: Window, names: FieldMap) -> dict[str, Any]:
             _condition(number, "<", window.end),
         ]
     )
-
-
-def _may_see(scopes: Scopes, names: FieldMap) -> dict[str, Any] | None:
-    named = sorted(scope for scope in scopes if scope is not None)
-    if len(named) < len(scopes) or not named or len(names.scope) != 1:
-        return None
-    return _condition(f"meta.{names.scope[0]}", "in", named)
 
 
 def _condition(field: str, operator: str, value: Any) -> dict[str, Any]:

@@ -9,19 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from retrivex.adapters.base.collection import Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.scopes import scope_alternatives
-from retrivex.errors import StoreError, install_hint
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, with_lists
 from retrivex.model.window import Window
 
-try:
-    import pyarrow as pa
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {install_hint('lancedb')}") from error
+from ..base.collection import Scopes, by_range
+from ..base.fields import FieldMap
+from ..base.scopes import scope_alternatives
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -65,17 +62,10 @@ class Column:
         """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
         if self.is_text:
             return self.is_one_of(str(n) for n in range(start, end))
-        largest = self._largest
-        if largest is None or end <= largest:
-            return f"{self.sql} >= {start} AND {self.sql} < {end}"
-        return f"{self.sql} >= {start}" if start <= largest else "FALSE"
-
-    @property
-    def _largest(self) -> int | None:
-        """The largest whole number that it can hold: the engine refuses to compare it with a larger one."""
-        if not pa.types.is_integer(self.type):
-            return None
-        return int(2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+        last = end - 1
+        if pa.types.is_integer(self.type):  # the engine refuses to compare a column with what it cannot hold
+            last = min(last, 2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+        return f"{self.sql} >= {start} AND {self.sql} <= {last}" if start <= last else "FALSE"
 
     def inner(self, keys: Sequence[str]) -> Column | None:
         """Return the field to which these keys lead through structs; None where there is none."""
@@ -126,11 +116,6 @@ class Columns:
         stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
         return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
 
-    def may_get(self, fields: FieldMap, field: str) -> bool:
-        """Say whether one more column for `field` may be added yet."""
-        known: Mapping[str, Any] = self.outer if self.is_flat else self.named
-        return any(name not in known for name in getattr(fields, field))
-
     def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
         """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
         if not self.is_flat:
@@ -179,12 +164,9 @@ def of_scopes(scopes: Scopes, columns: Sequence[Column]) -> str:
 
 def inside(windows: Sequence[Window], document: Column, number: Column) -> str:
     """Return the condition that a row lies in one of the windows: one clause for each range of numbers."""
-    documents: dict[tuple[int, int], list[str]] = {}
-    for window in windows:
-        documents.setdefault((window.start, window.end), []).append(window.doc_id)
     clauses = [
         f"({document.is_one_of(doc_ids)} AND {number.is_in_range(start, end)})"
-        for (start, end), doc_ids in documents.items()
+        for (start, end), doc_ids in by_range(windows).items()
     ]
     # all documents once more: most rows are done with there
     return f"{document.is_one_of(sorted({window.doc_id for window in windows}))} AND {_join_any(clauses)}"
@@ -219,15 +201,11 @@ def merge_fields(
     for paths, rows in alike.items():
         types = {path: _type(name, path, rows.values(), columns, table.schema) for path in paths}
         merged = {path: _array(name, path, [values[path] for values in rows.values()], types[path]) for path in paths}
-        add_columns(table, [pa.field(path, types[path]) for path in paths if path not in table.schema.names])
+        new = [pa.field(path, types[path]) for path in paths if path not in table.schema.names]
+        if new:
+            table.add_columns(pa.schema(new))
         merged[ids.path[0]] = pa.array(list(rows)).cast(ids.type)
         table.merge_insert(ids.path[0]).when_matched_update_all().execute(pa.table(merged))
-
-
-def add_columns(table: Any, new: Sequence[pa.Field]) -> None:
-    """Add columns without values, in one commit; none where there is nothing to add."""
-    if new:
-        table.add_columns(pa.schema(new))
 
 
 def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Columns, schema: pa.Schema) -> pa.DataType:
@@ -238,7 +216,7 @@ def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Colu
             f"{name} has {path!r} in a struct, where LanceDB cannot set it: name a column of its own with "
             "fields=FieldMap(...)"
         )
-    return _type_of(next((row[path] for row in rows if row[path] is not None), None), path)
+    return pa.array([row[path] for row in rows]).type
 
 
 def _array(name: str, path: str, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -250,20 +228,6 @@ def _array(name: str, path: str, values: Sequence[Any], kind: pa.DataType) -> pa
             f"{name} has a column {path!r} of type {kind}, which cannot hold {str(first)[:40]!r}: name another one "
             "with fields=FieldMap(...) (--field NAME=OTHER)"
         ) from error
-
-
-def _type_of(value: Any, path: str) -> pa.DataType:
-    """Return the type of a new column for values like this.
-
-    Raises
-    ------
-    StoreError
-        If it is neither a text nor a number.
-    """
-    for kind, made in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64()), (str, pa.string())):
-        if isinstance(value, kind):
-            return made
-    raise StoreError(f"{path!r} is {value!r}: a new column takes texts and numbers")
 
 
 _TYPES = {

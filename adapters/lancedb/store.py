@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+import lancedb
 import numpy as np
+import pyarrow as pa
+from lancedb import AsyncConnection, AsyncTable, DBConnection
+from lancedb.query import LanceQueryBuilder
+from lancedb.remote.errors import RetryError
 from numpy.typing import NDArray
 
-from retrivex.adapters.base.clients import either_client
-from retrivex.adapters.base.collection import (
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk
+
+from ..base.collection import (
     ByIds,
     ByWindows,
-    Collection,
+    ClientCollection,
     Failure,
     Nearest,
     Record,
     Records,
     Request,
     Scan,
+    Steps,
 )
-from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
-from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError, install_hint
-from retrivex.model.chunk import Chunk
-
-from .columns import Column, Columns, add_columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
-
-try:
-    import lancedb
-    from lancedb import AsyncConnection, DBConnection
-    from lancedb.query import LanceQueryBuilder
-    from lancedb.remote.errors import LanceDBClientError, RetryError
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.lancedb needs lancedb: {install_hint('lancedb')}") from error
-
-__all__ = [
-    "LANCEDB_LAYOUTS",
-    "FieldMap",
-    "LanceDBChunkStore",
-    "LanceDBCollection",
-    "LanceDBOptions",
-    "LanceDBRetriever",
-    "colon_id",
-    "uuid5_id",
-]
+from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
+from ..base.store import ClientChunkStore, ClientRetriever
+from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 _EVERY = 2**31 - 1  # rows that match a filter: LanceDB's own limit of a search is 10
 _LARGE = 100_000  # rows; below, an index saves a few milliseconds of about 15
@@ -64,38 +49,18 @@ LANCEDB_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 """What frameworks write into LanceDB. Without a `root`, the fields of structs count as columns."""
 
 
-class LanceDBOptions(TypedDict, total=False):
-    """Arguments that `LanceDBCollection`, `LanceDBChunkStore` and `LanceDBRetriever` share."""
-
-    async_connection: AsyncConnection | None
-    fields: FieldMap | LayoutName
-    id_field: str
-    vector_name: str | None
-    metric: Metric | None
-    with_vectors: bool
-    timeout_s: float | None
-
-
-class LanceDBCollection(Collection):
-    """A table in LanceDB as a collection.
+class LanceDBCollection(ClientCollection):
+    """A table in LanceDB as a collection; other parameters as in `ClientCollection`.
 
     Parameters
     ----------
     connection : existing connection, sync or async; it stays open
     table : name of an existing table
     async_connection : for `afetch` and `aretrieve`, beside a sync `connection`; both to the same database
-    fields : a FieldMap, or the layout of the framework that wrote the table. Without a root, the fields of structs
-        count as columns, and a field is the first of its names that there is
     id_field : column of ids; rows of a table without it are called by their place in the table
-    vector_name : which of several vector columns questions are compared with
     metric : of the comparison; None takes that of the vector index, and `l2`, LanceDB's own, where there is none
-    with_vectors : read the vectors of rows as well, for scoring and continuity by embeddings
-    timeout_s : of one request; None waits
-
-    Raises
-    ------
-    StoreError
-        If an argument breaks its rule.
+    options : `fields`, `vector_name`, `with_vectors`, `timeout_s`. In a FieldMap without a root, the fields of structs
+        count as columns, and a field is the first of its names that there is
 
     Notes
     -----
@@ -106,6 +71,11 @@ class LanceDBCollection(Collection):
     """
 
     batch_limit = 5000
+    title = "LanceDB table"
+    kinds = ("DBConnection",), ("AsyncConnection",)
+    give = "what lancedb.connect(...) gives", "what `await lancedb.connect_async(...)` gives"
+    called = "connection", "async_connection"
+    layouts = LANCEDB_LAYOUTS
 
     def __init__(
         self,
@@ -113,65 +83,35 @@ class LanceDBCollection(Collection):
         table: str,
         *,
         async_connection: AsyncConnection | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
         id_field: str = "id",
-        vector_name: str | None = None,
         metric: Metric | None = None,
-        with_vectors: bool = False,
-        timeout_s: float | None = None,
+        **options: Any,
     ) -> None:
-        give = "what lancedb.connect(...) gives", "what `await lancedb.connect_async(...)` gives"
-        self._sync: DBConnection | None
-        self._async: AsyncConnection | None
-        self._sync, self._async = either_client(
-            connection, async_connection, _kind, give, ("connection", "async_connection")
-        )
-        if timeout_s is not None and not 0 < timeout_s <= 10**6:
-            raise StoreError(f"timeout_s is {timeout_s!r}: it must be more than 0 seconds and at most 10**6, or None")
         if metric is not None and metric not in get_args(Metric):
             raise StoreError(f"metric is {metric!r}: it must be one of {', '.join(get_args(Metric))}, or None")
-        self.is_sync, self.is_async = self._sync is not None, self._async is not None
-        self.fields = field_map(fields, LANCEDB_LAYOUTS)
-        self.name = f"LanceDB table {table!r}"
-        self._table = table
         self._id_field = id_field
-        self._vector_name = vector_name
         self._metric: str | None = metric
-        self._with_vectors = with_vectors
-        self._in_time: dict[str, Any] = {} if timeout_s is None else {"timeout": timedelta(seconds=timeout_s)}
-        self._opened: tuple[Any, Columns] | None = None
-        self._aopened: tuple[Any, Columns] | None = None
+        super().__init__(connection, table, async_client=async_connection, **options)
+        self._in_time = {"timeout": timedelta(seconds=self._timeout_s or 0)}
+        self._tables: dict[bool, Any] = {}  # by whether they are of the sync connection
 
     # ---- asking
 
-    def ask(self, request: Request) -> Records:
-        """Answer a request."""
+    def _steps(self, request: Request) -> Steps[Records]:
         if isinstance(request, Scan):
-            return self._scan(request)
-        table, columns = self._open()
+            return (yield from self._scan(request))
+        table, columns = yield from self._open()
+        query = table.query() if isinstance(table, AsyncTable) else table.search()
         if isinstance(request, Nearest):
             vector = self._vector_column(columns)
             if self._metric is None:
-                stats = [table.index_stats(index.name) for index in table.list_indices() if index.columns == [vector]]
-                self._metric = _metric_of(stats)
-            query = table.search(request.vector, vector_column_name=vector).distance_type(self._metric)
-        else:
-            query = table.search()
-        return self._records(self._narrow(query, request, columns).to_list(**self._in_time), columns)
-
-    async def aask(self, request: Request) -> Records:
-        """Answer a request through the async connection."""
-        if isinstance(request, Scan):
-            return await self._ascan(request)
-        table, columns = await self._aopen()
-        query = table.query()
-        if isinstance(request, Nearest):
-            vector = self._vector_column(columns)
-            if self._metric is None:
-                indexes = [index for index in await table.list_indices() if index.columns == [vector]]
-                self._metric = _metric_of([await table.index_stats(index.name) for index in indexes])
-            query = query.nearest_to(request.vector).column(vector).distance_type(self._metric)
-        return self._records(await self._narrow(query, request, columns).to_list(**self._in_time), columns)
+                self._metric = yield from self._metric_of(table, vector)
+            if isinstance(table, AsyncTable):
+                query = query.nearest_to(request.vector).column(vector).distance_type(self._metric)
+            else:
+                query = table.search(request.vector, vector_column_name=vector).distance_type(self._metric)
+        rows = yield lambda _: self._narrow(query, request, columns).to_list(**self._in_time)
+        return Records([self._record(row, columns) for row in rows])
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> DBConnection:
@@ -180,36 +120,29 @@ class LanceDBCollection(Collection):
 
     def failure(self, error: Exception) -> Failure:
         """Say what an error means: of the engine, or of LanceDB's servers."""
-        if isinstance(error, TimeoutError) or (isinstance(error, RuntimeError) and "timeout" in str(error).lower()):
+        if isinstance(error, RuntimeError) and "timeout" in str(error).lower():
             return "timeout"
-        if isinstance(error, LanceDBClientError) and not isinstance(error, RetryError):
-            status = error.status_code
-            return "down" if status is None or status == 429 or status >= 500 else "refused"
-        return "down" if isinstance(error, (OSError, RetryError)) else "refused"
+        return "down" if isinstance(error, RetryError) else super().failure(error)
 
     # ---- the table
 
-    def _open(self) -> tuple[Any, Columns]:
-        opened = self._opened  # another thread may write meanwhile
-        if opened is None:
-            assert self._sync is not None
-            table = self._sync.open_table(self._table)
-            opened = self._opened = table, read_columns(table.schema, self.fields.root)
-        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
-            table = opened[0]
-            opened = self._opened = table, read_columns(table.schema, self.fields.root)
-        return opened
+    def _open(self) -> Steps[tuple[Any, Columns]]:
+        """Open the table, once for each connection; its columns may have changed since."""
+        is_sync = (yield None) is self._sync
+        table = self._tables.get(is_sync)
+        if table is None:
+            table = self._tables[is_sync] = yield lambda connection: connection.open_table(self._collection)
+        return table, read_columns((yield lambda _: _value(table.schema)), self.fields.root)
 
-    async def _aopen(self) -> tuple[Any, Columns]:
-        opened = self._aopened
-        if opened is None:
-            assert self._async is not None
-            table = await self._async.open_table(self._table)
-            opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
-        elif opened[1].may_get(self.fields, "scope"):  # not knowing it would show everybody everything
-            table = opened[0]
-            opened = self._aopened = table, read_columns(await table.schema(), self.fields.root)
-        return opened
+    def _metric_of(self, table: Any, vector: str) -> Steps[str]:
+        """Return the metric of a vector column out of the statistics of its indexes."""
+        indexes = yield lambda _: table.list_indices()
+        for index in indexes:
+            if index.columns == [vector]:
+                stats = yield lambda _, name=index.name: table.index_stats(name)
+                if stats is not None and stats.distance_type:
+                    return str(stats.distance_type).lower()
+        return "l2"
 
     def _column(self, columns: Columns, field: str) -> Column:
         found = columns.find(self.fields, field)
@@ -261,9 +194,6 @@ class LanceDBCollection(Collection):
             return selected
         return selected.with_row_id(True) if isinstance(selected, LanceQueryBuilder) else selected.with_row_id()
 
-    def _records(self, rows: Iterable[dict[str, Any]], columns: Columns) -> Records:
-        return Records([self._record(row, columns) for row in rows])
-
     def _record(self, row: dict[str, Any], columns: Columns) -> Record:
         distance, place = row.pop("_distance", None), row.pop("_rowid", None)
         vector = row.pop(self._vector_column(columns), None) if self._with_vectors else None
@@ -276,51 +206,23 @@ class LanceDBCollection(Collection):
 
     # ---- scanning and writing
 
-    def _scan(self, request: Scan) -> Records:
+    def _scan(self, request: Scan) -> Steps[Records]:
         """Return a page of the version that the first page was of, in the order of the table."""
-        assert self._sync is not None
-        table = self._sync.open_table(self._table)  # of its own: the other one stays at its version
-        version, offset = request.after or (table.version, 0)
-        table.checkout(version)
-        columns = read_columns(table.schema, self.fields.root)
-        query = self._select(table.search(), columns).limit(request.limit).offset(offset)
-        rows = query.to_list(**self._in_time)
-        return self._page(rows, columns, request, version, offset)
-
-    async def _ascan(self, request: Scan) -> Records:
-        assert self._async is not None
-        table = await self._async.open_table(self._table)
-        version, offset = request.after or (await table.version(), 0)
-        await table.checkout(version)
-        columns = read_columns(await table.schema(), self.fields.root)
-        query = self._select(table.query(), columns).limit(request.limit).offset(offset)
-        return self._page(await query.to_list(**self._in_time), columns, request, version, offset)
-
-    def _page(self, rows: list[Any], columns: Columns, request: Scan, version: int, offset: int) -> Records:
+        table = yield lambda connection: connection.open_table(self._collection)  # the other one stays at its version
+        version, offset = request.after or ((yield lambda _: _value(table.version)), 0)
+        yield lambda _: table.checkout(version)
+        columns = read_columns((yield lambda _: _value(table.schema)), self.fields.root)
+        query = table.query() if isinstance(table, AsyncTable) else table.search()
+        page = self._select(query, columns).limit(request.limit).offset(offset)
+        rows = yield lambda _: page.to_list(**self._in_time)
         after = [version, offset + len(rows)] if len(rows) == request.limit else None
         return Records([self._record(row, columns) for row in rows], after)
 
-    def missing_index(self) -> str | None:
-        """Say how to index the document; small tables and those that cannot be opened need none."""
-        try:
-            table, columns = self._open()
-            indexed = {tuple(index.columns) for index in table.list_indices()}
-            rows = table.count_rows()
-        except (ValueError, RuntimeError, OSError):
-            return None  # nobody knows; the first request will say what is wrong
-        return self._advice(columns, indexed, rows)
-
-    async def amissing_index(self) -> str | None:
-        """Say the same, asking through the async connection."""
-        try:
-            table, columns = await self._aopen()
-            indexed = {tuple(index.columns) for index in await table.list_indices()}
-            rows = await table.count_rows()
-        except (ValueError, RuntimeError, OSError):
-            return None  # as above
-        return self._advice(columns, indexed, rows)
-
-    def _advice(self, columns: Columns, indexed: set[tuple[str, ...]], rows: int) -> str | None:
+    def _advise(self) -> Steps[str | None]:
+        """Say how to index the document; small tables need none."""
+        table, columns = yield from self._open()
+        indexed = {tuple(index.columns) for index in (yield lambda _: table.list_indices())}
+        rows = yield lambda _: table.count_rows()
         column = columns.find(self.fields, "doc_id")
         if column is None or rows < _LARGE or (".".join(column.path),) in indexed:
             return None
@@ -347,10 +249,10 @@ class LanceDBCollection(Collection):
         ids = [uuid5_id(*chunk.key) for chunk in chunks]
         rows = rows_of_chunks(self._id_field, ids, chunks, vectors, self.fields, counts)
         try:
-            table = self._sync.open_table(self._table)
+            table = self._sync.open_table(self._collection)
         except ValueError:  # there is none of that name
             if chunks:
-                self._sync.create_table(self._table, rows)
+                self._sync.create_table(self._collection, rows)
             return
         known = read_columns(table.schema, self.fields.root).find(self.fields, "doc_id")
         new = [field for field in rows.schema if field.name not in table.schema.names]
@@ -364,17 +266,18 @@ class LanceDBCollection(Collection):
         if not chunks:
             table.delete(of_documents)
             return
-        add_columns(table, new)
+        if new:
+            table.add_columns(pa.schema(new))
         merging = table.merge_insert(self._id_field).when_matched_update_all().when_not_matched_insert_all()
         merging.when_not_matched_by_source_delete(of_documents).execute(rows)
-        self._opened = self._aopened = None  # at the version before
+        self._tables.clear()  # at the version before
 
     def refuses_text(self, path: str) -> str | None:
         """Say why a column cannot take texts of ours: it holds ids, or is of another type or in a struct."""
         if path == self._id_field:
             return "it holds the ids"
         try:
-            table, columns = self._open()
+            table, columns = self._run(self._open())
         except ValueError:
             return None  # there is no table of that name: one that is made takes them, and reading it is an error
         if path not in table.schema.names:
@@ -392,12 +295,12 @@ class LanceDBCollection(Collection):
             If the table has no ids, a column cannot hold its values, or a field lies in a struct: LanceDB cannot add
             one there.
         """
-        table, columns = self._open()
+        table, columns = self._run(self._open())
         merge_fields(self.name, table, columns, self._ids(columns), changes)
-        self._opened = self._aopened = None  # with other columns than before
+        self._tables.clear()  # with other columns than before
 
 
-class LanceDBChunkStore(VectorChunkStore):
+class LanceDBChunkStore(ClientChunkStore):
     """Fetches neighbours from a LanceDB table; parameters as in `LanceDBCollection` and `VectorChunkStore`.
 
     Parameters
@@ -409,41 +312,15 @@ class LanceDBChunkStore(VectorChunkStore):
             table.create_scalar_index("doc_id")
     """
 
-    def __init__(
-        self,
-        connection: DBConnection | AsyncConnection,
-        table: str,
-        *,
-        make_id: MakeId | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
-        **options: Unpack[LanceDBOptions],
-    ) -> None:
-        asked = LanceDBCollection(connection, table, **options)
-        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+    kind = LanceDBCollection
 
 
-class LanceDBRetriever(VectorRetriever):
+class LanceDBRetriever(ClientRetriever):
     """Finds hits in a LanceDB table; parameters as in `LanceDBCollection` and `VectorRetriever`."""
 
-    def __init__(
-        self,
-        connection: DBConnection | AsyncConnection,
-        table: str,
-        embed: Encoder | Embed,
-        *,
-        retries: int = 2,
-        **options: Unpack[LanceDBOptions],
-    ) -> None:
-        super().__init__(LanceDBCollection(connection, table, **options), embed, retries=retries)
+    kind = LanceDBCollection
 
 
-def _kind(connection: Any) -> Literal["sync", "async"] | None:
-    if isinstance(connection, DBConnection):
-        return "sync"
-    return "async" if isinstance(connection, AsyncConnection) else None
-
-
-def _metric_of(stats: Sequence[Any]) -> str:
-    """Return the metric of a vector column out of the statistics of its indexes."""
-    return next((one.distance_type for one in stats if one is not None and one.distance_type), "l2").lower()
+def _value(known: Any) -> Any:
+    """Return what an async table has as a method and a sync one as a property."""
+    return known() if callable(known) else known

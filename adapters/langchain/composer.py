@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationInfo, field_validator
 
 from retrivex.composer.composer import SpanComposer
+from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, check_config, refuse_unknown
 from retrivex.model.options import clear_errors
 from retrivex.stores.protocol import AnyChunkStore
 
+from ..base.hits import Placed
 from .documents import as_store
 
 
@@ -43,6 +45,7 @@ class ComposerMixin(BaseModel):
     if TYPE_CHECKING:  # fields of the classes themselves: made here, they would come before those of LangChain
         config: RetrievalConfig
         chunk_store: Any
+        parent_store: Any
         reranker: Any
 
     _kept: _CachedComposer | None = PrivateAttr(default=None)
@@ -77,6 +80,15 @@ class ComposerMixin(BaseModel):
             kept = _CachedComposer(SpanComposer(self.config, reranker=self.reranker), self.config, self.reranker)
             self._kept = kept
         return kept.composer
+
+    def _composed(self, placed: Placed, query: str, options: Mapping[str, Any]) -> Composition:
+        arguments = {**options, **placed.overrides}
+        return self._make_composer().compose(placed.hits, placed.store, self.parent_store, query=query, **arguments)
+
+    async def _acomposed(self, placed: Placed, query: str, options: Mapping[str, Any]) -> Composition:
+        arguments = {**options, **placed.overrides}
+        composer = self._make_composer()
+        return await composer.acompose(placed.hits, placed.store, self.parent_store, query=query, **arguments)
 
     @property
     def _alone(self) -> bool:

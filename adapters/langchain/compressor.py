@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import Field
 
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.logs import logger
-from retrivex.adapters.base.results import PLAIN_TEXT
-from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import install_hint
 
+from ..base.fields import FieldMap
+from ..base.hits import Placed, place
+from ..base.logs import logger
+from ..base.results import PLAIN_TEXT
 from .composer import ComposerMixin
 from .documents import ALONE, documents_of, read_document
-
-try:
-    from langchain_core.callbacks import Callbacks
-    from langchain_core.documents import BaseDocumentCompressor, Document
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 
 class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
@@ -57,27 +51,20 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
     ) -> Sequence[Document]:
         """Return the spans that are worth most for `query`, one Document each, in reading order."""
         placed = self._place(documents)
-        made = self._make_composer().compose(
-            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
-        )
-        return self._documents(made, placed)
+        made = self._composed(placed, query, self._options())
+        return documents_of(made, placed, self.fields, alone=self._alone)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Do the same, awaiting the store."""
         placed = self._place(documents)
-        made = await self._make_composer().acompose(
-            placed.hits, placed.store, self.parent_store, query=query, **self._arguments(placed)
-        )
-        return self._documents(made, placed)
+        made = await self._acomposed(placed, query, self._options())
+        return documents_of(made, placed, self.fields, alone=self._alone)
 
     def _place(self, documents: Sequence[Document]) -> Placed:
         return place([read_document(document, self.fields) for document in documents], self.chunk_store, self.config)
 
-    def _arguments(self, placed: Placed) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         limit = {} if self.k is None else {"max_spans": self.k}
-        return {"scope": self.scope, **limit, **PLAIN_TEXT, **placed.overrides}
-
-    def _documents(self, made: Composition, placed: Placed) -> list[Document]:
-        return documents_of(made, placed, self.fields, alone=self._alone)
+        return {"scope": self.scope, **limit, **PLAIN_TEXT}

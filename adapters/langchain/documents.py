@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from retrivex.adapters.base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.hits import Placed
-from retrivex.adapters.base.results import log_warnings, no_store, span_id, span_metadata
+from langchain_core.documents import Document
+
 from retrivex.composition.composition import Composition
-from retrivex.errors import install_hint
 from retrivex.stores.protocol import AnyChunkStore
 
-try:
-    from langchain_core.documents import Document
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
+from ..base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
+from ..base.fields import FieldMap
+from ..base.hits import Placed
+from ..base.results import log_warnings, no_store, span_id, span_metadata
 
 ALONE = no_store(
     "chunk_store: the pieces that were indexed, or after a restart a store over the collection, whose chunks `retrivex "

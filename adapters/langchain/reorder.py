@@ -6,18 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.logs import log_once
-from retrivex.errors import install_hint
+from langchain_core.documents import BaseDocumentTransformer, Document
+
 from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult
 from retrivex.reorder.options import ReorderOptions, Strategy
 
-try:
-    from langchain_core.documents import BaseDocumentTransformer, Document
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
+from ..base.fields import FieldMap
+from ..base.fixed_arguments import FixedArguments
+from ..base.logs import log_once
 
 
 class RetriVexReorder(FixedArguments, BaseDocumentTransformer):

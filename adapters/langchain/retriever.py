@@ -6,42 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, RetrieverLike
+from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import Field, SkipValidation, field_validator
 
-from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
-from retrivex.adapters.base.hits import Direction, Placed, check_retriever, hits_to_ask, place
-from retrivex.adapters.base.logs import logger
-from retrivex.adapters.base.results import PLAIN_TEXT, with_warnings
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import install_hint
 
+from ..base.fields import FieldMap
+from ..base.hits import Direction, Placed, check_retriever, hits_to_ask, place
+from ..base.logs import logger
+from ..base.results import PLAIN_TEXT, with_warnings
 from .composer import ComposerMixin
-from .compressor import RetriVexCompressor
-from .documents import ALONE, SCORE_KEY, all_warnings, chunk_store_from_documents, documents_of, read_document
-from .reorder import RetriVexReorder
-from .stores import BaseStoreChunkStore, FilteredChunkStore, VectorStoreChunkStore
-
-try:
-    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever, RetrieverLike
-    from langchain_core.vectorstores import VectorStoreRetriever
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
-
-__all__ = [
-    "BaseStoreChunkStore",
-    "FieldMap",
-    "FilteredChunkStore",
-    "RetriVexCompressor",
-    "RetriVexReorder",
-    "RetriVexRetriever",
-    "VectorStoreChunkStore",
-    "chunk_store_from_documents",
-    "colon_id",
-    "uuid5_id",
-]
+from .documents import ALONE, SCORE_KEY, all_warnings, documents_of, read_document
 
 _LIMITS = ("k", "top_k")  # how LangChain's own retrievers call the number of hits
 
@@ -102,16 +81,15 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
         call = self._call({**overrides, **PLAIN_TEXT})
-        found = call.base.invoke(query, config={"callbacks": run_manager.get_child()})
-        made, placed = self._compose_hits(query, found, call)
-        return documents_of(made, placed, self.fields, alone=self._alone)
+        placed = self._place(call.base.invoke(query, config={"callbacks": run_manager.get_child()}), call)
+        return documents_of(self._composed(placed, query, call.options), placed, self.fields, alone=self._alone)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
         call = self._call({**overrides, **PLAIN_TEXT})
-        found = await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()})
-        made, placed = await self._acompose_hits(query, found, call)
+        placed = self._place(await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()}), call)
+        made = await self._acomposed(placed, query, call.options)
         return documents_of(made, placed, self.fields, alone=self._alone)
 
     def compose(self, query: str, **overrides: Any) -> Composition:
@@ -123,38 +101,16 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         **overrides : as for `invoke`
         """
         call = self._call(overrides)
-        made, placed = self._compose_hits(query, call.base.invoke(query), call)
+        placed = self._place(call.base.invoke(query), call)
+        made = self._composed(placed, query, call.options)
         return with_warnings(made, all_warnings(made, placed, alone=self._alone))
 
     async def acompose(self, query: str, **overrides: Any) -> Composition:
         """Do the same, awaiting the base retriever and the store."""
         call = self._call(overrides)
-        made, placed = await self._acompose_hits(query, await call.base.ainvoke(query), call)
+        placed = self._place(await call.base.ainvoke(query), call)
+        made = await self._acomposed(placed, query, call.options)
         return with_warnings(made, all_warnings(made, placed, alone=self._alone))
-
-    def _compose_hits(self, query: str, found: Sequence[Document], call: _Call) -> tuple[Composition, Placed]:
-        placed = self._place(found, call)
-        made = self._make_composer().compose(
-            placed.hits,
-            placed.store,
-            self.parent_store,
-            query=query,
-            **call.arguments,
-            **call.options | placed.overrides,
-        )
-        return made, placed
-
-    async def _acompose_hits(self, query: str, found: Sequence[Document], call: _Call) -> tuple[Composition, Placed]:
-        placed = self._place(found, call)
-        made = await self._make_composer().acompose(
-            placed.hits,
-            placed.store,
-            self.parent_store,
-            query=query,
-            **call.arguments,
-            **call.options | placed.overrides,
-        )
-        return made, placed
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
         options = {name: value for name, value in overrides.items() if name not in _OWN}
@@ -164,16 +120,9 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         config = self.config.override(**options)
         wanted = hits_to_ask(overrides.get("fetch_k", self.fetch_k), config.max_spans)
         base, direction = _set_fetch_k(self.base_retriever, wanted)
-        return _Call(
-            base=base,
-            direction=direction,
-            config=config,
-            options=options,
-            arguments={
-                "scope": overrides.get("scope", self.scope),
-                "query_embedding": overrides.get("query_embedding"),
-            },
-        )
+        options["scope"] = overrides.get("scope", self.scope)
+        options["query_embedding"] = overrides.get("query_embedding")
+        return _Call(base, direction, config, options)
 
     def _place(self, documents: Sequence[Document], call: _Call) -> Placed:
         passages = [read_document(document, self.fields) for document in documents]
@@ -191,7 +140,6 @@ class _Call:
     direction: Direction
     config: RetrievalConfig
     options: dict[str, Any]
-    arguments: dict[str, Any]
 
 
 class _ScoredRetriever(VectorStoreRetriever):

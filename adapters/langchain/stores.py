@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Request, Scopes
-from retrivex.adapters.base.documents import Passage
-from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
-from retrivex.adapters.base.framework_collection import FrameworkCollection
-from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError, install_hint
+from langchain_core.documents import Document
+from langchain_core.stores import BaseStore
+from langchain_core.vectorstores import VectorStore
+
+from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
+from ..base.collection import ByIds, Scopes
+from ..base.fields import FieldMap, MakeId, colon_id
+from ..base.framework_collection import FrameworkChunkStore, Translation
 from .documents import read_document
-
-try:
-    from langchain_core.documents import Document
-    from langchain_core.stores import BaseStore
-    from langchain_core.vectorstores import VectorStore
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.langchain needs langchain-core: {install_hint('langchain')}") from error
 
 Search: TypeAlias = Callable[[Sequence[Window], Scopes], Iterable[Document]]
 ASearch: TypeAlias = Callable[[Sequence[Window], Scopes], Awaitable[Iterable[Document]]]
 
 
-class VectorStoreChunkStore(VectorChunkStore):
+class VectorStoreChunkStore(FrameworkChunkStore):
     """Fetches neighbours from a vector store by their ids: one `get_by_ids` for all hits of a question.
 
     Parameters
@@ -34,7 +29,7 @@ class VectorStoreChunkStore(VectorChunkStore):
     vectorstore : any LangChain vector store that has `get_by_ids`
     make_id : `(doc_id, n) -> id`, as the ids were made when the pieces were added
     fields : names of metadata, where they differ from the usual ones
-    retries, batch_limit : see `VectorChunkStore`
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Raises
     ------
@@ -59,8 +54,7 @@ class VectorStoreChunkStore(VectorChunkStore):
         make_id: MakeId = colon_id,
         *,
         fields: FieldMap | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         kind = type(vectorstore)
         if not isinstance(vectorstore, VectorStore) or (
@@ -70,19 +64,16 @@ class VectorStoreChunkStore(VectorChunkStore):
                 f"vectorstore is {kind.__name__}: it must be a LangChain vector store with get_by_ids; for others take "
                 "FilteredChunkStore, or the chunk store of the vector store itself"
             )
-        names = fields or FieldMap()
-
-        def ask(request: Request) -> list[Passage]:
-            return _passages(vectorstore.get_by_ids(_ids(request)), names)
-
-        async def aask(request: Request) -> list[Passage]:
-            return _passages(await vectorstore.aget_by_ids(_ids(request)), names)
-
-        collection = FrameworkCollection(kind.__name__, names, ask, aask)
-        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+        asked = Translation(
+            kind.__name__,
+            lambda request: vectorstore.get_by_ids(list(request.ids)),
+            lambda request: vectorstore.aget_by_ids(list(request.ids)),
+            read_document,
+        )
+        super().__init__(asked, fields or FieldMap(), make_id, **options)
 
 
-class BaseStoreChunkStore(VectorChunkStore):
+class BaseStoreChunkStore(FrameworkChunkStore):
     """Fetches neighbours from a key-value store of Documents: one `mget` for all hits of a question.
 
     Parameters
@@ -91,7 +82,7 @@ class BaseStoreChunkStore(VectorChunkStore):
         `create_kv_docstore`
     make_id : `(doc_id, n) -> key`, as the keys were made when the store was filled
     fields : names of metadata, where they differ from the usual ones
-    retries, batch_limit : see `VectorChunkStore`
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Raises
     ------
@@ -105,26 +96,22 @@ class BaseStoreChunkStore(VectorChunkStore):
         make_id: MakeId = colon_id,
         *,
         fields: FieldMap | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         if not isinstance(store, BaseStore):
             raise StoreError(f"store is {type(store).__name__}: it must be a LangChain BaseStore of Documents")
-        name, names = type(store).__name__, fields or FieldMap()
+        name = type(store).__name__
 
-        def ask(request: Request) -> list[Passage]:
-            ids = _ids(request)
-            return _read_values(name, dict(zip(ids, store.mget(ids), strict=True)), names)
+        async def aask(request: ByIds) -> list[Document]:
+            return _by_key(name, request.ids, await store.amget(request.ids))
 
-        async def aask(request: Request) -> list[Passage]:
-            ids = _ids(request)
-            return _read_values(name, dict(zip(ids, await store.amget(ids), strict=True)), names)
-
-        collection = FrameworkCollection(name, names, ask, aask)
-        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+        asked = Translation(
+            name, lambda request: _by_key(name, request.ids, store.mget(request.ids)), aask, read_document
+        )
+        super().__init__(asked, fields or FieldMap(), make_id, **options)
 
 
-class FilteredChunkStore(VectorChunkStore):
+class FilteredChunkStore(FrameworkChunkStore):
     """Fetches neighbours by a metadata filter, which each vector store writes in its own language.
 
     Parameters
@@ -135,7 +122,7 @@ class FilteredChunkStore(VectorChunkStore):
     asearch : the same, awaited; without it the other is run in a thread
     fields : names of metadata, where they differ from the usual ones
     name : what warnings and errors call the store
-    retries, batch_limit : see `VectorChunkStore`
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Examples
     --------
@@ -155,48 +142,26 @@ class FilteredChunkStore(VectorChunkStore):
         *,
         fields: FieldMap | None = None,
         name: str = "search",
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         if not callable(search) or not (asearch is None or callable(asearch)):
             raise StoreError(f"search is {type(search).__name__}: it must be a function (windows, scopes) -> Documents")
-        names = fields or FieldMap()
-
-        def ask(request: Request) -> list[Passage]:
-            return _passages(search(*_windows(request)), names)
-
-        async def aask(request: Request) -> list[Passage]:
-            assert asearch is not None
-            return _passages(await asearch(*_windows(request)), names)
-
-        collection = FrameworkCollection(name, names, ask, None if asearch is None else aask)
-        super().__init__(collection, retries=retries, batch_limit=batch_limit)
+        asked: Translation[Document] = Translation(
+            name,
+            lambda request: search(request.windows, request.scopes),
+            None if asearch is None else lambda request: asearch(request.windows, request.scopes),
+            read_document,
+        )
+        super().__init__(asked, fields or FieldMap(), **options)
 
 
-def _ids(request: Request) -> list[str]:
-    assert isinstance(request, ByIds)  # what a store with make_id asks for
-    return list(request.ids)
-
-
-def _windows(request: Request) -> tuple[Sequence[Window], Scopes]:
-    assert isinstance(request, ByWindows)
-    return request.windows, request.scopes
-
-
-def _passages(documents: Iterable[Document], names: FieldMap) -> list[Passage]:
-    return [read_document(document, names) for document in documents]
-
-
-def _read_values(name: str, found: Mapping[str, Any], names: FieldMap) -> list[Passage]:
-    """Read values of a key-value store; a Document's key is its id there, whatever it calls itself."""
-    kinds = {type(value).__name__ for value in found.values() if value is not None and not isinstance(value, Document)}
+def _by_key(name: str, keys: Sequence[str], values: Sequence[Any]) -> list[Document]:
+    """Return values of a key-value store; a Document's key is its id there, whatever it calls itself."""
+    kinds = {type(value).__name__ for value in values if value is not None and not isinstance(value, Document)}
     if kinds:
         raise StoreError(
             f"{name} holds {', '.join(sorted(kinds))}: it must hold Documents; wrap a store of bytes with "
             "create_kv_docstore"
         )
-    return [
-        read_document(document.model_copy(update={"id": key}), names)
-        for key, document in found.items()
-        if document is not None
-    ]
+    found = zip(keys, values, strict=True)
+    return [document.model_copy(update={"id": key}) for key, document in found if document is not None]

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias, TypedDict, Unpack
 
-from retrivex.adapters.base.documents import Passage
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.hits import Placed, place
-from retrivex.adapters.base.logs import logger
-from retrivex.adapters.base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
-from retrivex.errors import StoreError, install_hint
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
+from ..base.documents import Passage
+from ..base.fields import FieldMap
+from ..base.hits import Placed, place
+from ..base.logs import logger
+from ..base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
 from .links import NodeLinks, NodeStore
 from .nodes import as_store, nodes_of, read_node
-
-try:
-    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 
 @dataclass
@@ -43,21 +40,21 @@ class ScopedQuery(QueryBundle):
     scope: Any = None
 
 
+_Composed: TypeAlias = tuple[Composition, Placed, list[str]]
+"""A composition, the hits it was made of, and everything there is to warn of."""
+
 _ALONE = no_store("docstore=index.docstore, or chunk_store")
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """A composition, the hits it was made of, and everything there is to warn of."""
+class NodeOptions(TypedDict, total=False):
+    """Arguments that `RetriVexRetriever` and `RetriVexPostprocessor` share, beside config and reranker."""
 
-    made: Composition
-    placed: Placed
-    warnings: list[str]
-
-    @property
-    def composition(self) -> Composition:
-        """The composition with all warnings."""
-        return with_warnings(self.made, self.warnings)
+    chunk_store: AnyChunkStore | Iterable[BaseNode] | None
+    docstore: NodeStore | None
+    vector_store: NodeStore | None
+    parent_store: AnyParentStore | None
+    scope: Scope
+    fields: FieldMap | None
 
 
 class NodeComposer:
@@ -74,68 +71,67 @@ class NodeComposer:
         If neighbours are to come from several places, or from something that has none.
     """
 
-    def __init__(
-        self,
-        composer: SpanComposer,
-        chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
-        *,
-        docstore: NodeStore | None = None,
-        vector_store: NodeStore | None = None,
-        parent_store: AnyParentStore | None = None,
-        scope: Scope = None,
-        fields: FieldMap | None = None,
-    ) -> None:
-        given = {"chunk_store": chunk_store, "docstore": docstore, "vector_store": vector_store}
+    def __init__(self, composer: SpanComposer, **options: Unpack[NodeOptions]) -> None:
+        given = {name: options.get(name) for name in ("chunk_store", "docstore", "vector_store")}
         sources = [name for name, store in given.items() if store is not None]
         if len(sources) > 1:
             together = "both" if len(sources) == 2 else "all of"
             raise StoreError(f"{together} {' and '.join(sources)} are given: neighbours come from one of them")
         self._composer = composer
-        self._fields = fields or FieldMap()
-        self._store = as_store(chunk_store, self._fields)
-        linked = docstore if docstore is not None else vector_store
+        self._fields = options.get("fields") or FieldMap()
+        self._store = as_store(options.get("chunk_store"), self._fields)
+        linked = options["docstore"] if given["docstore"] is not None else options.get("vector_store")
         self._links = None if linked is None else NodeLinks(linked, self._fields)
-        self._parent_store = parent_store
-        self._scope = scope
+        self._parent_store = options.get("parent_store")
+        self._scope = options.get("scope")
         self._alone = not sources and max(composer.config.reach) > 0
         if self._alone:
             logger.warning("%s", _ALONE)
 
     def compose_nodes(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
         """Return the spans that are worth most for the question, one node each."""
-        done = self.compose(found, question, PLAIN_TEXT)
-        return nodes_of(done.made, done.placed, self._fields, found, done.warnings)
+        return self._nodes(found, *self._compose(found, question, PLAIN_TEXT))
 
     async def acompose_nodes(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> list[NodeWithScore]:
         """Do the same without blocking the event loop."""
-        done = await self.acompose(found, question, PLAIN_TEXT)
-        return nodes_of(done.made, done.placed, self._fields, found, done.warnings)
+        return self._nodes(found, *await self._acompose(found, question, PLAIN_TEXT))
 
-    def compose(
+    def compose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> Composition:
+        """Return the whole composition, with all warnings."""
+        made, _, warnings = self._compose(found, question, {})
+        return with_warnings(made, warnings)
+
+    async def acompose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> Composition:
+        """Do the same without blocking the event loop."""
+        made, _, warnings = await self._acompose(found, question, {})
+        return with_warnings(made, warnings)
+
+    def _compose(
         self, found: Sequence[NodeWithScore], question: QueryBundle | None, style: Mapping[str, Any]
-    ) -> Composed:
-        """Compose what is worth most for the question; `style` are options of the rendering."""
+    ) -> _Composed:
         passages = self._passages(found)
         config = self._composer.config
         neighbours, problems = ([], []) if self._links is None else self._links.neighbours(passages, config)
         placed = self._place(passages, neighbours)
-        made = self._composer.compose(
-            placed.hits, placed.store, self._parent_store, **self._arguments(question), **style, **placed.overrides
-        )
-        return self._composed(made, placed, problems)
+        arguments = {**self._arguments(question), **style, **placed.overrides}
+        made = self._composer.compose(placed.hits, placed.store, self._parent_store, **arguments)
+        return made, placed, self._warnings(made, placed, problems)
 
-    async def acompose(
+    async def _acompose(
         self, found: Sequence[NodeWithScore], question: QueryBundle | None, style: Mapping[str, Any]
-    ) -> Composed:
-        """Do the same without blocking the event loop."""
+    ) -> _Composed:
         passages = self._passages(found)
         config = self._composer.config
         neighbours, problems = ([], []) if self._links is None else await self._links.aneighbours(passages, config)
         placed = self._place(passages, neighbours)
-        made = await self._composer.acompose(
-            placed.hits, placed.store, self._parent_store, **self._arguments(question), **style, **placed.overrides
-        )
-        return self._composed(made, placed, problems)
+        arguments = {**self._arguments(question), **style, **placed.overrides}
+        made = await self._composer.acompose(placed.hits, placed.store, self._parent_store, **arguments)
+        return made, placed, self._warnings(made, placed, problems)
+
+    def _nodes(
+        self, found: Sequence[NodeWithScore], made: Composition, placed: Placed, warnings: list[str]
+    ) -> list[NodeWithScore]:
+        return nodes_of(made, placed, self._fields, found, warnings)
 
     def _passages(self, found: Sequence[NodeWithScore]) -> list[Passage]:
         return [read_node(hit.node, self._fields, hit.score) for hit in found]
@@ -157,6 +153,5 @@ class NodeComposer:
             neighbours = [replace(passage, chunk_id=None) for passage in neighbours]
         return place(passages, self._store, self._composer.config, neighbours=neighbours)
 
-    def _composed(self, made: Composition, placed: Placed, problems: Sequence[str]) -> Composed:
-        warnings = log_warnings(made, placed, *problems)
-        return Composed(made, placed, [_ALONE, *warnings] if self._alone else warnings)
+    def _warnings(self, made: Composition, placed: Placed, problems: Sequence[str]) -> list[str]:
+        return [*([_ALONE] if self._alone else []), *log_warnings(made, placed, *problems)]

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from retrivex.adapters.base.documents import Passage
-from retrivex.adapters.base.fields import FieldMap
+from llama_index.core.schema import BaseNode
+from llama_index.core.storage.docstore import BaseDocumentStore
+from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError, StoreError, describe_cause, install_hint
+from retrivex.errors import HitError, StoreError, describe_cause
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
 
+from ..base.documents import Passage
+from ..base.fields import FieldMap
 from .nodes import read_node
-
-try:
-    from llama_index.core.schema import BaseNode
-    from llama_index.core.storage.docstore import BaseDocumentStore
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
 NodeStore: TypeAlias = BaseDocumentStore | BasePydanticVectorStore
 """Where nodes are got by their ids."""
@@ -57,7 +54,9 @@ class NodeLinks:
         walk = Walk(hits, config)
         try:
             while wanted := walk.wanted():
-                nodes = call_in_time(partial(get_nodes, self._store, wanted), config.store_timeout_s)
+                nodes = call_in_time(
+                    partial(self._store.get_nodes, **with_ids(self._store, wanted)), config.store_timeout_s
+                )
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - a store is somebody else's code; hits go on alone, and it is said
             return walk.found, [_report_failure(error, config)]
@@ -68,7 +67,7 @@ class NodeLinks:
         walk = Walk(hits, config)
         try:
             while wanted := walk.wanted():
-                nodes = await await_in_time(partial(aget_nodes, self._store, wanted), config.store_timeout_s)
+                nodes = await await_in_time(partial(_aget_nodes, self._store, wanted), config.store_timeout_s)
                 walk.add([read_node(node, self._fields) for node in nodes])
         except Exception as error:  # noqa: BLE001 - as above
             return walk.found, [_report_failure(error, config)]
@@ -95,20 +94,17 @@ def check_node_store(store: object) -> NodeStore:
     return store
 
 
-def get_nodes(store: NodeStore, ids: Sequence[str]) -> list[BaseNode]:
-    """Return the nodes that exist, in one call."""
+def with_ids(store: NodeStore, ids: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of `get_nodes` that ask for the nodes that exist."""
     if isinstance(store, BaseDocumentStore):
-        return store.get_nodes(list(ids), raise_error=False)
-    return store.get_nodes(node_ids=list(ids))
+        return {"node_ids": list(ids), "raise_error": False}
+    return {"node_ids": list(ids)}
 
 
-async def aget_nodes(store: NodeStore, ids: Sequence[str]) -> list[BaseNode]:
-    """Do the same without blocking the event loop."""
-    if isinstance(store, BaseDocumentStore):
-        return await store.aget_nodes(list(ids), raise_error=False)
-    if is_async(store):
-        return await store.aget_nodes(node_ids=list(ids))
-    return await in_thread(partial(get_nodes, store, ids))
+async def _aget_nodes(store: NodeStore, ids: Sequence[str]) -> list[BaseNode]:
+    if isinstance(store, BaseDocumentStore) or is_async(store):
+        return await store.aget_nodes(**with_ids(store, ids))
+    return await in_thread(lambda: store.get_nodes(**with_ids(store, ids)))
 
 
 def is_async(store: BasePydanticVectorStore) -> bool:

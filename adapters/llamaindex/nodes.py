@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from retrivex.adapters.base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.hits import Placed
-from retrivex.adapters.base.results import span_id, span_metadata
+from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+
 from retrivex.composition.composition import Composition
-from retrivex.errors import install_hint
 from retrivex.stores.protocol import AnyChunkStore
 
-try:
-    from llama_index.core.schema import (
-        BaseNode,
-        MetadataMode,
-        NodeRelationship,
-        NodeWithScore,
-        RelatedNodeInfo,
-        TextNode,
-    )
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
+from ..base.documents import NumberedChunks, Passage, as_chunk_store, number_passages, read_passage
+from ..base.fields import FieldMap
+from ..base.hits import Placed
+from ..base.results import span_id, span_metadata
 
 
 def chunk_store_from_nodes(nodes: Iterable[BaseNode], fields: FieldMap | None = None) -> NumberedChunks:

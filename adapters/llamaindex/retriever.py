@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any, Never
+from typing import Any, Unpack
 
-from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
-from retrivex.adapters.base.fixed_arguments import FixedArguments
-from retrivex.adapters.base.hits import check_retriever, hits_to_ask
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, refuse_unknown
-from retrivex.errors import install_hint
-from retrivex.model.chunk import Scope
 from retrivex.rerank import AnyReranker, Reranking
-from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+from retrivex.stores.protocol import AnyChunkStore
 
-from .composer import NodeComposer, ScopedQuery
-from .nodes import chunk_store_from_nodes
-from .stores import DocstoreChunkStore, DocstoreParentStore, VectorStoreChunkStore
-
-try:
-    from llama_index.core.base.base_retriever import BaseRetriever
-    from llama_index.core.bridge.pydantic import PrivateAttr
-    from llama_index.core.callbacks import CallbackManager
-    from llama_index.core.postprocessor.types import BaseNodePostprocessor
-    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
-    from llama_index.core.storage.docstore import BaseDocumentStore
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
-
-__all__ = [
-    "DocstoreChunkStore",
-    "DocstoreParentStore",
-    "FieldMap",
-    "RetriVexPostprocessor",
-    "RetriVexRetriever",
-    "ScopedQuery",
-    "VectorStoreChunkStore",
-    "chunk_store_from_nodes",
-    "colon_id",
-    "uuid5_id",
-]
+from ..base.fixed_arguments import FixedArguments
+from ..base.hits import check_retriever, hits_to_ask
+from .composer import NodeComposer, NodeOptions
 
 _OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store", "scope", "fields", "reranker")
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
@@ -89,29 +66,16 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         config: RetrievalConfig | None = None,
         chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
         *,
-        docstore: BaseDocumentStore | None = None,
-        vector_store: BasePydanticVectorStore | None = None,
-        parent_store: AnyParentStore | None = None,
         fetch_k: int | None = 50,
-        scope: Scope = None,
-        fields: FieldMap | None = None,
         reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
-        **unknown: Never,
+        **options: Unpack[NodeOptions],
     ) -> None:
-        refuse_unknown("RetriVexRetriever", self._fixed, unknown)
+        refuse_unknown("RetriVexRetriever", self._fixed, options)
         composer = SpanComposer(config, reranker=reranker)
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
-        self._spans = NodeComposer(
-            composer,
-            chunk_store,
-            docstore=docstore,
-            vector_store=vector_store,
-            parent_store=parent_store,
-            scope=scope,
-            fields=fields,
-        )
+        self._spans = NodeComposer(composer, **{**options, "chunk_store": chunk_store})
         super().__init__(
             callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)
         )
@@ -127,13 +91,12 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
     def compose(self, question: str | QueryBundle) -> Composition:
         """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts."""
         bundle = QueryBundle(question) if isinstance(question, str) else question
-        return self._spans.compose(_set_fetch_k(self._base, self._fetch_k).retrieve(bundle), bundle, {}).composition
+        return self._spans.compose(_set_fetch_k(self._base, self._fetch_k).retrieve(bundle), bundle)
 
     async def acompose(self, question: str | QueryBundle) -> Composition:
         """Do the same without blocking the event loop."""
         bundle = QueryBundle(question) if isinstance(question, str) else question
-        found = await _set_fetch_k(self._base, self._fetch_k).aretrieve(bundle)
-        return (await self._spans.acompose(found, bundle, {})).composition
+        return await self._spans.acompose(await _set_fetch_k(self._base, self._fetch_k).aretrieve(bundle), bundle)
 
 
 def _set_fetch_k(base: BaseRetriever, fetch_k: int | None) -> BaseRetriever:
@@ -171,25 +134,14 @@ class RetriVexPostprocessor(BaseNodePostprocessor):
         config: RetrievalConfig | None = None,
         chunk_store: AnyChunkStore | Iterable[BaseNode] | None = None,
         *,
-        docstore: BaseDocumentStore | None = None,
-        vector_store: BasePydanticVectorStore | None = None,
-        parent_store: AnyParentStore | None = None,
-        scope: Scope = None,
-        fields: FieldMap | None = None,
         reranker: AnyReranker | Reranking | None = None,
-        **kwargs: Any,
+        **options: Any,
     ) -> None:
-        refuse_unknown("RetriVexPostprocessor", (*_OF_NODES, *type(self).model_fields), kwargs)
-        super().__init__(**kwargs)
-        self._spans = NodeComposer(
-            SpanComposer(config, reranker=reranker),
-            chunk_store,
-            docstore=docstore,
-            vector_store=vector_store,
-            parent_store=parent_store,
-            scope=scope,
-            fields=fields,
-        )
+        own = type(self).model_fields
+        refuse_unknown("RetriVexPostprocessor", (*_OF_NODES, *own), options)
+        super().__init__(**{name: value for name, value in options.items() if name in own})
+        of_nodes = {name: value for name, value in options.items() if name not in own}
+        self._spans = NodeComposer(SpanComposer(config, reranker=reranker), chunk_store=chunk_store, **of_nodes)
 
     @classmethod
     def class_name(cls) -> str:

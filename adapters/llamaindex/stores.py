@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from typing import Any
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Request, Scopes
-from retrivex.adapters.base.documents import Passage
-from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
-from retrivex.adapters.base.framework_collection import FrameworkCollection
-from retrivex.adapters.base.store import VectorChunkStore
-from retrivex.errors import StoreError, install_hint
+from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.storage.docstore import BaseDocumentStore
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
+
+from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.model.window import Window
-from retrivex.timeouts import in_thread
 
-from .links import aget_nodes, check_node_store, get_nodes, is_async
+from ..base.collection import ByIds, ByWindows
+from ..base.fields import FieldMap, MakeId, colon_id
+from ..base.framework_collection import FrameworkChunkStore, Translation, named_scopes
+from .links import check_node_store, is_async, with_ids
 from .nodes import read_node
 
-try:
-    from llama_index.core.schema import BaseNode, MetadataMode
-    from llama_index.core.storage.docstore import BaseDocumentStore
-    from llama_index.core.vector_stores.types import (
-        BasePydanticVectorStore,
-        FilterCondition,
-        FilterOperator,
-        MetadataFilter,
-        MetadataFilters,
-    )
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.llamaindex needs llama-index-core: {install_hint('llamaindex')}") from error
 
-
-class DocstoreChunkStore(VectorChunkStore):
+class DocstoreChunkStore(FrameworkChunkStore):
     """Fetches neighbours from a docstore by their ids: one `get_nodes` for all hits of a question.
 
     Parameters
@@ -40,7 +34,7 @@ class DocstoreChunkStore(VectorChunkStore):
     docstore : of LlamaIndex
     make_id : `(doc_id, n) -> node id`, as the ids were made when the nodes were
     fields : names of metadata, where they differ from the usual ones
-    retries, batch_limit : see `VectorChunkStore`
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Raises
     ------
@@ -59,23 +53,19 @@ class DocstoreChunkStore(VectorChunkStore):
         make_id: MakeId = colon_id,
         *,
         fields: FieldMap | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         _check_docstore(docstore)
-        names = fields or FieldMap()
-
-        def ask(request: Request) -> list[Passage]:
-            return _passages(get_nodes(docstore, _ids(request)), names)
-
-        async def aask(request: Request) -> list[Passage]:
-            return _passages(await aget_nodes(docstore, _ids(request)), names)
-
-        collection = FrameworkCollection(type(docstore).__name__, names, ask, aask)
-        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+        asked = Translation(
+            type(docstore).__name__,
+            lambda request: docstore.get_nodes(**with_ids(docstore, request.ids)),
+            lambda request: docstore.aget_nodes(**with_ids(docstore, request.ids)),
+            read_node,
+        )
+        super().__init__(asked, fields or FieldMap(), make_id, **options)
 
 
-class VectorStoreChunkStore(VectorChunkStore):
+class VectorStoreChunkStore(FrameworkChunkStore):
     """Fetches neighbours from a vector store, by ids or by a filter: one `get_nodes` for all hits of a question.
 
     Parameters
@@ -84,8 +74,8 @@ class VectorStoreChunkStore(VectorChunkStore):
     make_id : `(doc_id, n) -> node id`, where the ids were made so. None asks with filters on the document and the chunk
         number, which then has to be in the metadata: LlamaIndex writes none by itself.
     fields : names of metadata, where they differ from the usual ones; filters use the first names of
-        document and number, and the others where nothing is found under these
-    retries, batch_limit : see `VectorChunkStore`
+        document and number
+    options : `retries` and `batch_limit`, see `VectorChunkStore`
 
     Raises
     ------
@@ -105,32 +95,23 @@ class VectorStoreChunkStore(VectorChunkStore):
         make_id: MakeId | None = None,
         *,
         fields: FieldMap | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        **options: Any,
     ) -> None:
         check_node_store(vector_store)
         names = fields or FieldMap()
 
-        def get(request: Request, under: Sequence[FieldMap]) -> list[BaseNode]:
+        def arguments(request: ByIds | ByWindows) -> dict[str, Any]:
             if isinstance(request, ByIds):
-                return get_nodes(vector_store, request.ids)
-            return vector_store.get_nodes(filters=_filters(request, under))
+                return with_ids(vector_store, request.ids)
+            return {"filters": _filters(request, names)}
 
-        async def aget(request: Request, under: Sequence[FieldMap]) -> list[BaseNode]:
-            if isinstance(request, ByIds):
-                return await aget_nodes(vector_store, request.ids)
-            if is_async(vector_store):
-                return await vector_store.aget_nodes(filters=_filters(request, under))
-            return await in_thread(partial(get, request, under))
-
-        def ask(request: Request, under: Sequence[FieldMap] = ()) -> list[Passage]:
-            return _passages(get(request, under), names)
-
-        async def aask(request: Request, under: Sequence[FieldMap] = ()) -> list[Passage]:
-            return _passages(await aget(request, under), names)
-
-        collection = FrameworkCollection(type(vector_store).__name__, names, ask, aask, by_name=True)
-        super().__init__(collection, make_id=make_id, retries=retries, batch_limit=batch_limit)
+        asked: Translation[BaseNode] = Translation(
+            type(vector_store).__name__,
+            lambda request: vector_store.get_nodes(**arguments(request)),
+            (lambda request: vector_store.aget_nodes(**arguments(request))) if is_async(vector_store) else None,
+            read_node,
+        )
+        super().__init__(asked, names, make_id, **options)
 
 
 class DocstoreParentStore:
@@ -154,7 +135,7 @@ class DocstoreParentStore:
     def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> dict[str, str]:
         """Return the texts of the parents that exist and `scope` may see, in one `get_nodes`."""
         allowed = allowed_scopes(scope)
-        nodes = get_nodes(self._docstore, parent_ids)
+        nodes = self._docstore.get_nodes(**with_ids(self._docstore, parent_ids))
         return {
             node.node_id: node.get_content(metadata_mode=MetadataMode.NONE)
             for node in nodes
@@ -172,23 +153,15 @@ def _check_docstore(docstore: object) -> BaseDocumentStore:
     return docstore
 
 
-def _ids(request: Request) -> tuple[str, ...]:
-    assert isinstance(request, ByIds)  # what a store with make_id asks for
-    return request.ids
-
-
-def _passages(nodes: Iterable[BaseNode], names: FieldMap) -> list[Passage]:
-    return [read_node(node, names) for node in nodes]
-
-
-def _filters(request: Request, under: Sequence[FieldMap]) -> MetadataFilters:
-    assert isinstance(request, ByWindows)
+def _filters(request: ByWindows, names: FieldMap) -> MetadataFilters:
     inside = MetadataFilters(
-        filters=[_filter_window(window, names) for names in under for window in request.windows],
-        condition=FilterCondition.OR,
+        filters=[_filter_window(window, names) for window in request.windows], condition=FilterCondition.OR
     )
-    scopes = _may_see(request.scopes, under[0])
-    return inside if scopes is None else MetadataFilters(filters=[scopes, inside])
+    scopes = named_scopes(request.scopes, names)
+    if scopes is None:
+        return inside
+    seen = MetadataFilter(key=names.scope[0], value=scopes, operator=FilterOperator.IN)
+    return MetadataFilters(filters=[seen, inside])
 
 
 def _filter_window(window: Window, names: FieldMap) -> MetadataFilters:
@@ -200,11 +173,3 @@ def _filter_window(window: Window, names: FieldMap) -> MetadataFilters:
             MetadataFilter(key=chunk_id, value=window.end - 1, operator=FilterOperator.LTE),
         ]
     )
-
-
-def _may_see(scopes: Scopes, names: FieldMap) -> MetadataFilter | None:
-    named = sorted(scope for scope in scopes if scope is not None)
-    if len(named) < len(scopes) or not named or len(names.scope) != 1:
-        # that a field is missing is nothing that every store can be asked, and several names may hold it
-        return None
-    return MetadataFilter(key=names.scope[0], value=named, operator=FilterOperator.IN)

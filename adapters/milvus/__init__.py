@@ -1,19 +1,12 @@
 """Milvus, Zilliz Cloud and Milvus Lite: chunk store and retriever over an existing collection."""
 
-from .store import (
-    MILVUS_LAYOUTS,
-    FieldMap,
-    MilvusChunkStore,
-    MilvusCollection,
-    MilvusOptions,
-    MilvusRetriever,
-)
+from retrivex.errors import install_hint
 
-__all__ = [
-    "MILVUS_LAYOUTS",
-    "FieldMap",
-    "MilvusChunkStore",
-    "MilvusCollection",
-    "MilvusOptions",
-    "MilvusRetriever",
-]
+from ..base.fields import FieldMap
+
+try:
+    from .store import MILVUS_LAYOUTS, MilvusChunkStore, MilvusCollection, MilvusRetriever
+except ImportError as error:
+    raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {install_hint('milvus')}") from error
+
+__all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection", "MilvusRetriever"]

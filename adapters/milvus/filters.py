@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from pymilvus import DataType
 
 from retrivex.errors import StoreError
 
@@ -26,8 +28,8 @@ class Schema:
     auto_id : whether the server makes the ids
     vector : the field of the nearest neighbours; None where that is not clear
     metrics : of the vector fields that have an index
-    indexed : columns, and paths into JSON, that have an index
-    lite : whether it is Milvus Lite, which knows no templates and no index on JSON
+    indexed : columns that have an index
+    lite : whether it is Milvus Lite, which knows no templates
     """
 
     key: str
@@ -37,42 +39,20 @@ class Schema:
     auto_id: bool
     vector: str | None
     metrics: Mapping[str, str]
-    indexed: frozenset[tuple[str, ...]]
+    indexed: frozenset[str]
     lite: bool
 
-    def name(self, path: str, *, root: str | None = None, whole: bool = False) -> str | None:
-        """Return a field as a filter calls it; None where no record can have it.
-
-        With `whole`, what comes after `root`, or after the name of a column, is one key, dots and all.
-        """
+    def name(self, path: str) -> str | None:
+        """Return a field as a filter calls it; None where no record can have it."""
         if re.search(r"[\x00-\x1f\"'\\\[\]]", path):
             raise StoreError(f"fields names {path!r}: Milvus filters by no name with quotes, brackets or backslashes")
-        first, *keys = self._keys(path, root, whole=whole)
+        first, *keys = [path] if path in self.types else path.split(".")
         if first in self.types:
             return first + _keys(keys) if not keys or self.types[first] == "JSON" else None
         if not self.dynamic:
             return None
         plain = not keys and re.fullmatch(r"[A-Za-z_]\w*", first, re.ASCII) and first.lower() not in _WORDS
         return first if plain else "$meta" + _keys([first, *keys])
-
-    def _keys(self, path: str, root: str | None, *, whole: bool) -> list[str]:
-        if path in self.types or not whole:
-            return [path] if path in self.types else path.split(".")
-        head = root or path.partition(".")[0]
-        inside = path.startswith(f"{head}.") and (root is not None or head in self.types)
-        return [head, path[len(head) + 1 :]] if inside else [path]
-
-    def is_indexed(self, name: str) -> bool:
-        """Say whether a field, called as in a filter, has an index."""
-        return _parts(name) in self.indexed
-
-    def has_columns(self, described: Mapping[str, Any]) -> bool:
-        """Say whether a collection, as the server describes it, has these columns and no others."""
-        return self.types.keys() == {column["name"] for column in described["fields"]}
-
-    def searched_by(self, vector: str) -> Schema:
-        """Return the same with another vector field."""
-        return replace(self, vector=vector)
 
     @property
     def vectors(self) -> frozenset[str]:
@@ -87,10 +67,19 @@ class Schema:
 
 
 def parse_schema(
-    described: Mapping[str, Any], types: Mapping[str, str], indexes: Sequence[Mapping[str, Any]], version: str
+    described: Mapping[str, Any], indexes: Sequence[Mapping[str, Any]], version: str, vector_name: str | None
 ) -> Schema:
-    """Read what a server says of a collection and its indexes."""
+    """Read what a server says of a collection and its indexes.
+
+    Raises
+    ------
+    StoreError
+        If there are no float vectors of that name.
+    """
+    types = {column["name"]: DataType(column["type"]).name for column in described["fields"]}
     floats = [name for name, type_ in types.items() if type_ == "FLOAT_VECTOR"]
+    if vector_name is not None and vector_name not in floats:
+        raise StoreError(f"vector_name is {vector_name!r}: there is no such field of float vectors")
     key = next(column for column in described["fields"] if column.get("is_primary"))
     return Schema(
         key=key["name"],
@@ -98,25 +87,11 @@ def parse_schema(
         nullable=frozenset(column["name"] for column in described["fields"] if column.get("nullable")),
         dynamic=bool(described.get("enable_dynamic_field")),
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
-        vector=floats[0] if len(floats) == 1 else None,
+        vector=vector_name or (floats[0] if len(floats) == 1 else None),
         metrics={index["field_name"]: str(index["metric_type"]) for index in indexes if index.get("metric_type")},
-        indexed=frozenset(path for index in indexes for path in _name_indexed(index)),
+        indexed=frozenset(index["field_name"] for index in indexes),
         lite=version.startswith("milvus_lite"),
     )
-
-
-def _name_indexed(index: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return what an index covers, by both names that its path may have: with the column and without."""
-    within = index.get("params")
-    path = index.get("json_path") or (within.get("json_path") if isinstance(within, Mapping) else None)
-    if not path:
-        return [(index["field_name"],)]
-    return [_parts(path), (index["field_name"], *_parts(path))]
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    """Split `metadata["source"]`, or `/source`."""
-    return tuple(part for part in re.split(r"[\[\]\"'/]+", name) if part and part != "$meta")
 
 
 def _keys(keys: Iterable[str]) -> str:

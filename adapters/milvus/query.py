@@ -9,13 +9,12 @@ from typing import Any
 
 from pymilvus import MilvusClient
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, candidate_layouts, whole_digits
-from retrivex.adapters.base.scopes import scope_alternatives
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
+from ..base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes, by_range
+from ..base.fields import FieldMap, whole_digits
+from ..base.scopes import scope_alternatives
 from .filters import Filter, Schema, any_of
 
 _BATCH = 1000  # records that are read, changed and upserted at a time
@@ -42,10 +41,10 @@ class MilvusQuery:
     fields: FieldMap
     schema: Schema
 
-    def filter(self, request: Request, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
+    def filter(self, request: Request) -> dict[str, Any]:
         """Return the filter of a request, and its values, as arguments of the client."""
         written = Filter(self.schema)
-        terms = [term for term in self._terms(request, written, layout) if term]
+        terms = [term for term in self._terms(request, written) if term]
         return {"filter": " and ".join(terms), "filter_params": written.values}
 
     def ids(self, ids: Sequence[str]) -> Sequence[str] | Sequence[int]:
@@ -57,33 +56,25 @@ class MilvusQuery:
             raise StoreError(f"make_id gave {ids[0]!r}: the ids of {self.name} are whole numbers")
         return numbers
 
-    @property
-    def layouts(self) -> list[StorageLayout]:
-        """How places may be kept: a column of the schema leaves nothing open."""
-        kind = self.schema.types.get(self.fields.path("chunk_id") or "")
-        return candidate_layouts(self.fields, [False, True] if kind is None else [kind == "VARCHAR"])
-
-    def _terms(self, request: Request, written: Filter, layout: StorageLayout) -> list[str]:
+    def _terms(self, request: Request, written: Filter) -> list[str]:
         match request:
             case ByIds(ids, scopes):
                 return [written.one_of(self.schema.key, self.ids(ids)), self._scopes(scopes, written)]
             case ByWindows(windows, scopes):
-                return [self._windows(windows, written, layout), self._scopes(scopes, written)]
+                return [self._windows(windows, written), self._scopes(scopes, written)]
             case Nearest(scopes=scopes):
                 return [self._scopes(scopes, written)]
             case Scan(after):
                 return [] if after is None else [f"{self.schema.key} > {written.value(after)}"]
 
-    def _windows(self, windows: Sequence[Window], written: Filter, layout: StorageLayout) -> str:
+    def _windows(self, windows: Sequence[Window], written: Filter) -> str:
         """Put documents of the same range together: most have few."""
-        doc_id, number = (self._field(name, layout) for name in ("doc_id", "chunk_id"))
-        documents: dict[tuple[int, int], list[str]] = {}
-        for window in windows:
-            documents.setdefault((window.start, window.end), []).append(window.doc_id)
-        path = self.fields.path("doc_id") or ""
+        doc_id, number = self._field("doc_id"), self._field("chunk_id")
+        path = self.fields.paths("doc_id")[0]
+        as_text = self.schema.types.get(self.fields.paths("chunk_id")[0]) == "VARCHAR"
         terms = [
-            f"({self._one_of(path, doc_id, names, written)} and {_filter_range(number, start, end, written, layout)})"
-            for (start, end), names in documents.items()
+            f"({self._one_of(path, doc_id, names, written)} and {_filter_range(number, span, written, as_text)})"
+            for span, names in by_range(windows).items()
         ]
         return any_of(terms)
 
@@ -96,9 +87,9 @@ class MilvusQuery:
         as_number = [written.one_of(called, numbers)] if numbers else [f"{called} in []"]
         return as_number[0] if kind is not None else any_of([written.one_of(called, names), *as_number])
 
-    def _field(self, name: str, layout: StorageLayout) -> str:
+    def _field(self, name: str) -> str:
         path = self.fields.path(name)
-        found = None if path is None else self.schema.name(path, root=self.fields.root, whole=layout.whole)
+        found = None if path is None else self.schema.name(path)
         if found is None:
             raise StoreError(
                 f"{self.name} has no field {path!r}: its columns are {', '.join(self.schema.types)}; name it with "
@@ -107,9 +98,7 @@ class MilvusQuery:
         return found
 
     def _scopes(self, scopes: Scopes, written: Filter) -> str:
-        # a name with a dot may be a key of its own or a path, and nobody says which
-        asked = [(path, whole) for path in self.fields.paths("scope") for whole in (True, False)]
-        names = {self.schema.name(path, root=self.fields.root, whole=whole): path for path, whole in asked}
+        names = {self.schema.name(path): path for path in self.fields.paths("scope")}
         known = [name for name in names if name is not None]
 
         def is_missing(name: str) -> str | None:
@@ -124,8 +113,9 @@ class MilvusQuery:
         return any_of([f"({' and '.join(all_)})" for all_ in alternatives]) if alternatives else ""
 
 
-def _filter_range(number: str, start: int, end: int, written: Filter, layout: StorageLayout) -> str:
-    if layout.as_text:
+def _filter_range(number: str, span: tuple[int, int], written: Filter, as_text: bool) -> str:
+    start, end = span
+    if as_text:
         return written.one_of(number, [str(n) for n in range(start, end)])
     return f"{number} >= {written.value(start)} and {number} < {written.value(end)}"
 
@@ -149,10 +139,10 @@ def write_fields(
     """
     schema = query.schema
     if schema.auto_id:
-        raise StoreError(f"{query.name} makes ids by itself and would change them: keep the fields in a side-car")
+        raise StoreError(f"{query.name} makes ids by itself and would change them: give the pieces as chunk store")
     if len(client.list_partitions(collection, **options)) > 1:
         raise StoreError(
-            f"{query.name} has several partitions, and an upsert would move records: use the places file beside it"
+            f"{query.name} has several partitions, and an upsert would move records: give the pieces as chunk store"
         )
     ids = list(changes)
     for start in range(0, len(ids), _BATCH):

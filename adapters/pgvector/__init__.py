@@ -1,16 +1,14 @@
 """PostgreSQL with pgvector: chunk store and retriever over an existing table."""
 
-from .store import (
-    PGVECTOR_LAYOUTS,
-    PGVECTORSTORE,
-    FieldMap,
-    PgvectorChunkStore,
-    PgvectorCollection,
-    PgvectorOptions,
-    PgvectorRetriever,
-    colon_id,
-    uuid5_id,
-)
+from retrivex.errors import install_hint
+
+from ..base.fields import FieldMap, colon_id, uuid5_id
+
+try:
+    from .store import PGVECTOR_LAYOUTS, PGVECTORSTORE, PgvectorChunkStore, PgvectorCollection, PgvectorRetriever
+except ImportError as error:
+    hint = install_hint("pgvector")
+    raise ImportError(f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {hint}") from error
 
 __all__ = [
     "PGVECTORSTORE",
@@ -18,7 +16,6 @@ __all__ = [
     "FieldMap",
     "PgvectorChunkStore",
     "PgvectorCollection",
-    "PgvectorOptions",
     "PgvectorRetriever",
     "colon_id",
     "uuid5_id",

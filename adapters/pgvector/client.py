@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.errors import StoreError, install_hint
+import psycopg
+from psycopg.rows import TupleRow, tuple_row
+from psycopg.sql import Composed
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-try:
-    import psycopg
-    from psycopg.rows import TupleRow, tuple_row
-    from psycopg.sql import Composed
-    from psycopg_pool import AsyncConnectionPool, ConnectionPool
-except ImportError as error:
-    raise ImportError(
-        f"retrivex.adapters.pgvector needs psycopg 3 and psycopg-pool: {install_hint('pgvector')}"
-    ) from error
+from retrivex.errors import StoreError
 
 T = TypeVar("T")
 
@@ -46,7 +41,7 @@ class TimedClient:
         If there is no answer in time. The statement is cancelled; where the server does not even answer that, the
         connection is cut, and closed from then on.
     StoreError
-        If `timeout_s` is no positive number, or a connection would leave transactions open.
+        If a connection would leave transactions open.
     """
 
     sync_client: SyncClient | None
@@ -56,8 +51,6 @@ class TimedClient:
     """A single connection does one thing at a time: whoever waits for it must not cancel what another one asked."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.timeout_s, bool) or not isinstance(self.timeout_s, (int, float)) or not self.timeout_s > 0:
-            raise StoreError(f"timeout_s is {self.timeout_s!r}: it must be a number of seconds above 0")
         for client in (self.sync_client, self.async_client):
             if isinstance(client, (psycopg.Connection, psycopg.AsyncConnection)) and not client.autocommit:
                 raise StoreError(
@@ -77,16 +70,12 @@ class TimedClient:
     def run(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
         """Do something with a connection, in time."""
         until = monotonic() + self.timeout_s
-        with self._connection() as connection, _deadline(connection, until - monotonic(), self.timeout_s):
+        with self._connection() as connection, _deadline(connection, until, self.timeout_s):
             return work(connection)
 
     async def arows(self, statement: Composed, values: dict[str, Any]) -> list[TupleRow]:
         """Return the rows of one statement; what took too long is cancelled by psycopg."""
-        async with (
-            asyncio.timeout(self.timeout_s),
-            self._async_connection() as connection,
-            connection.cursor(row_factory=tuple_row) as cursor,
-        ):
+        async with self._async_connection() as connection, connection.cursor(row_factory=tuple_row) as cursor:
             await cursor.execute(statement, values)
             return await cursor.fetchall()
 
@@ -115,51 +104,28 @@ class TimedClient:
 
 
 @contextmanager
-def _deadline(connection: psycopg.Connection[Any], seconds: float, named: float) -> Iterator[None]:
-    """Cancel what runs on a connection after `seconds`; `named` is what the error says."""
+def _deadline(connection: psycopg.Connection[Any], until: float, named: float) -> Iterator[None]:
+    """Cancel what runs on a connection at the time `until`; `named` is what the error says."""
     over = threading.Event()
-    late = threading.Event()
-    changing = threading.Lock()  # what comes after us on this connection must not be cancelled in our stead
-
-    def give_up() -> None:
-        with changing:
-            if over.is_set():
-                return
-            late.set()
-            try:
-                connection.cancel_safe(timeout=_GRACE_S)
-            except psycopg.Error:
-                _cut(connection)
-                return
-        if not over.wait(_GRACE_S):
-            with changing:
-                if not over.is_set():
-                    _cut(connection)
-
-    timer = threading.Timer(max(seconds, 0.0), give_up)
+    timer = threading.Timer(max(until - monotonic(), 0.0), _give_up, [connection, over])
     timer.daemon = True
     timer.start()
     try:
         yield
     except psycopg.Error as error:
-        if late.is_set():
+        if monotonic() >= until:
             raise TimeoutError(f"no answer within timeout_s={named:g}") from error
         raise
     finally:
+        over.set()
         timer.cancel()
-        with changing:
-            over.set()
+        timer.join()  # what comes after us on this connection must not be cancelled in our stead
 
 
-def _cut(connection: psycopg.Connection[Any]) -> None:
-    """End a connection under the hands of the thread that waits on it: it wakes up with an error."""
-    try:
-        wire = socket.socket(fileno=connection.fileno())
-    except (OSError, psycopg.Error):
-        return  # gone already
-    try:
-        wire.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # gone already
-    finally:
-        wire.detach()  # libpq closes it
+def _give_up(connection: psycopg.Connection[Any], over: threading.Event) -> None:
+    """Cancel a statement; where the server does not end it, end the connection: its thread wakes up."""
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=_GRACE_S)
+    if not over.wait(_GRACE_S):
+        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from psycopg.sql import SQL, Composable, Composed, Identifier
 from psycopg.types.json import Jsonb
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, StorageLayout, candidate_layouts, whole_digits
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
+from ..base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
+from ..base.fields import FieldMap
 from .table import Column, Field, Table, Values, name
 
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
@@ -55,15 +54,6 @@ class TableQuery:
     metric: Metric
     with_vectors: bool
     only: Mapping[str, str]
-    layout: StorageLayout = DEFAULT_LAYOUT
-
-    @property
-    def layouts(self) -> list[StorageLayout]:
-        """How places may be kept: columns leave nothing open, nor does JSON that is compared as text."""
-        paths = [self.fields.path(known) for known in ("doc_id", "chunk_id")]
-        is_open = any(self.table.field(path) != self.table.field(path, whole=True) for path in paths)
-        layouts = candidate_layouts(self.fields, [False, True] if self._contains else [False])
-        return [layout for layout in layouts if is_open or not layout.whole]
 
     @property
     def id(self) -> Field:
@@ -73,12 +63,12 @@ class TableQuery:
     @property
     def doc(self) -> Field:
         """Where documents are."""
-        return self.table.require(self.fields.path("doc_id"), "the document", whole=self.layout.whole)
+        return self.table.require(self.fields.path("doc_id"), "the document")
 
     @property
     def number(self) -> Field:
         """Where chunk numbers are."""
-        return self.table.require(self.fields.path("chunk_id"), "the chunk number", whole=self.layout.whole)
+        return self.table.require(self.fields.path("chunk_id"), "the chunk number")
 
     @property
     def vector(self) -> Column:
@@ -105,21 +95,6 @@ class TableQuery:
                 self._raise_search_limit(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end
             )
         return self._page(request)
-
-    def spelled(self, request: Request) -> Spelling:
-        """Return what ids, documents and scopes are called in a request."""
-        if isinstance(request, Scan):
-            return Spelling({}, {})
-        columns = {
-            path: respelled(field, filter(None, request.scopes))
-            for (path, _), field in self.table.scope_fields(self.fields).items()
-        }
-        if isinstance(request, ByWindows):
-            columns[str(self.fields.path("doc_id"))] = respelled(
-                self.doc, (window.doc_id for window in request.windows)
-            )
-        ids = respelled(self.id, request.ids) if isinstance(request, ByIds) else {}
-        return Spelling(ids, {path: found for path, found in columns.items() if found})
 
     def _select(
         self,
@@ -169,27 +144,12 @@ class TableQuery:
         places = [
             (w.doc_id, n) for w in windows if doc.holds(w.doc_id) for n in range(w.start, w.end) if number.holds(str(n))
         ]
-        column = self._contains
-        if column is not None:
-            # JSON is compared by its types there: a document may be kept as a number
-            kept = [(one, str(n) if self.layout.as_text else n) for d, n in places for one in _list_stored_ids(d)]
-            asked = [json.dumps(_nest({doc.inside: d, number.inside: n})) for d, n in kept]
-            found = SQL(
-                "(SELECT t.* FROM {} AS t JOIN unnest(%(asked)s::text[]::jsonb[]) AS w(place) "
-                "ON t.{} @> w.place OFFSET 0)"
-            )
-            return found.format(self.table.name, name(column)), {"asked": asked}
         found = SQL(
             "(SELECT t.* FROM {} AS t JOIN unnest({}, {}) AS w(doc, number) ON {} = w.doc AND {} = w.number OFFSET 0)"
         )
         bound = {"docs": [d for d, _ in places], "numbers": [str(n) for _, n in places]}
         arrays = doc.array("docs"), number.array("numbers")
         return found.format(self.table.name, *arrays, doc.compared, number.compared), bound
-
-    @property
-    def _contains(self) -> str | None:
-        """The column whose GIN index is asked, where there is no better one."""
-        return None if self.is_indexed else self.table.contains(self.fields)
 
     @property
     def is_indexed(self) -> bool:
@@ -200,15 +160,8 @@ class TableQuery:
         """Say why there may be more than the `found` hits; None where there are not."""
         vector = self.vector_name.replace('"', '""')
         methods = {method for method, first in self.table.indexes if first.strip('"') == vector}
-        is_old = self.table.version is not None and self.table.version < (0, 8)
-        if found >= k or self.table.rows <= (k if is_old else _MAX_SCAN) or not methods & set(_SCANS):
+        if found >= k or self.table.rows <= _MAX_SCAN or "hnsw" not in methods:
             return None
-        if is_old:
-            return (
-                "an approximate index gives no more: update pgvector to 0.8, or raise hnsw.ef_search or ivfflat.probes"
-            )
-        if "hnsw" not in methods:
-            return None  # all its lists are searched
         return (
             "a search in an hnsw index ends after hnsw.max_scan_tuples rows (20,000, unless set), and may not have met "
             "all that may be seen; raise it on your connections, or give small scopes an index on the scope"
@@ -242,62 +195,31 @@ class TableQuery:
         return SQL("{}(t.{})").format(send, name(self.vector_name))
 
 
-def _list_stored_ids(doc_id: str) -> list[str | int]:
-    return [doc_id, int(doc_id)] if whole_digits(doc_id) else [doc_id]
-
-
-def _nest(values: Mapping[tuple[str, ...], Any]) -> dict[str, Any]:
-    """Return the JSON in which values stand under their keys."""
-    made: dict[str, Any] = {}
-    for keys, value in values.items():
-        inner = made
-        for key in keys[:-1]:
-            inner = inner.setdefault(key, {})
-        inner[keys[-1]] = value
-    return made
-
-
-# ---- as they were asked for
-
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """The caller's spelling of values that PostgreSQL normalises, such as UUIDs in upper case.
-
-    Parameters
-    ----------
-    ids : by what PostgreSQL writes
-    columns : the same for the values of columns
-    """
-
-    ids: Mapping[str, str]
-    columns: Mapping[str, Mapping[str, str]]
-
-    def id(self, written: str) -> str:
-        """Return an id as it was asked for."""
-        return self.ids.get(written, written)
-
-    def row(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return a row in which values of columns are as they were asked for."""
-        for column, known in self.columns.items():
-            values[column] = known.get(str(values.get(column)), values.get(column))
-        return values
-
-
-def respelled(field: Field | None, asked: Iterable[str]) -> dict[str, str]:
-    """Return those of the values asked for that PostgreSQL writes otherwise, by how it does; JSON stays as it is."""
-    if field is None or field.inside:
-        return {}
-    written = {field.column.written(value): value for value in asked}
-    return {key: value for key, value in written.items() if key != value}
-
-
 # ---- writing
+
+
+Statement: TypeAlias = tuple[Composed, Sequence[Values]]
+"""A statement, and what each of its rows binds."""
+
+
+def _alike(rows: Iterable[Mapping[str, Any]]) -> Iterable[tuple[tuple[str, ...], list[Mapping[str, Any]]]]:
+    """Return rows by the fields that they have: one statement does for all of the same."""
+    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        alike.setdefault(tuple(sorted(row)), []).append(row)
+    return alike.items()
+
+
+def _no_column(path: str) -> StoreError:
+    return StoreError(
+        f"the table has no column for {path!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is there with "
+        "fields=FieldMap(...)"
+    )
 
 
 def replacements(
     table: Table, doc_id: str, doc_ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> list[tuple[Composed, Sequence[Values]]]:
+) -> list[Statement]:
     """Return the statements that put rows in the place of all rows of some documents, with what each binds.
 
     Raises
@@ -306,17 +228,11 @@ def replacements(
         If the table has no column for a field.
     """
     delete = SQL("DELETE FROM {} AS t WHERE t.{} = %(doc_id)s").format(table.name, name(doc_id))
-    alike: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        alike.setdefault(tuple(sorted(row)), []).append(row)
-    statements: list[tuple[Composed, Sequence[Values]]] = [(delete, [{"doc_id": one} for one in doc_ids])]
-    for columns, same in alike.items():
+    statements: list[Statement] = [(delete, [{"doc_id": one} for one in doc_ids])]
+    for columns, same in _alike(rows):
         missing = [column for column in columns if column not in table.columns]
         if missing:
-            raise StoreError(
-                f"the table has no column for {missing[0]!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is "
-                "there with fields=FieldMap(...)"
-            )
+            raise _no_column(missing[0])
         values = [
             SQL("%({})s::{}").format(SQL(f"value_{i}"), SQL(table.columns[column].type))
             for i, column in enumerate(columns)
@@ -328,9 +244,7 @@ def replacements(
     return statements
 
 
-def updates(
-    table: Table, id: Field, changes: Mapping[str, Mapping[str, Any]]
-) -> list[tuple[Composed, Sequence[Values]]]:
+def updates(table: Table, id: Field, changes: Mapping[str, Mapping[str, Any]]) -> list[Statement]:
     """Return one statement for all rows in which the same fields change, with what each row binds.
 
     Raises
@@ -338,25 +252,20 @@ def updates(
     StoreError
         If the table has no column for a field.
     """
-    alike: dict[tuple[str, ...], list[tuple[str, Mapping[str, Any]]]] = {}
-    for row_id, fields in changes.items():
-        if fields:
-            alike.setdefault(tuple(sorted(fields)), []).append((row_id, fields))
-    return [_update(table, id, paths, rows) for paths, rows in alike.items()]
+    statements = []
+    for paths, _ in _alike(changes.values()):
+        rows = [(row_id, fields) for row_id, fields in changes.items() if tuple(sorted(fields)) == paths]
+        statements += [_update(table, id, paths, rows)] if paths else []
+    return statements
 
 
-def _update(
-    table: Table, id: Field, paths: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Any]]]
-) -> tuple[Composed, Sequence[Values]]:
+def _update(table: Table, id: Field, paths: Sequence[str], rows: Sequence[tuple[str, Mapping[str, Any]]]) -> Statement:
     columns: dict[str, Composed] = {}
     inside: set[str] = set()
     for i, path in enumerate(paths):
         field = table.field(path)
         if field is None:
-            raise StoreError(
-                f"the table has no column for {path!r}: ALTER TABLE ... ADD COLUMN it, or name a place that is there "
-                "with fields=FieldMap(...)"
-            )
+            raise _no_column(path)
         column = path if not field.inside else path.split(".")[0]
         if not field.inside:
             columns[column] = Composed([SQL("%({})s").format(SQL(f"value_{i}"))])

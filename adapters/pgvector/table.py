@@ -10,10 +10,11 @@ from uuid import UUID
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from retrivex.adapters.base.collection import Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.scopes import scope_alternatives, scope_columns_to_come
 from retrivex.errors import StoreError
+
+from ..base.collection import Scopes
+from ..base.fields import FieldMap
+from ..base.scopes import scope_alternatives
 
 Values: TypeAlias = dict[str, Any]
 
@@ -21,54 +22,31 @@ UNREADABLE = frozenset({"bytea", "tsvector", "vector", "halfvec", "sparsevec", "
 """Types of columns that are no metadata."""
 
 _LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
-_DECIMALS = frozenset({"numeric", "real", "double precision"})
 TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is a text
-_DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `type` as PostgreSQL writes it, `kind` its bare name, `schema` where the type lives.
-
-    A domain counts as the type that it is made of. `labels` are those of an enumeration.
-    """
+    """A column: `type` as PostgreSQL writes it, `kind` its bare name, `schema` where the type lives."""
 
     type: str
     kind: str
     schema: str
-    labels: frozenset[str] = frozenset()
 
     @property
     def compared(self) -> str:
         """The type that values are compared in, so that an index is of use; text where any value might be an error."""
-        known = self.type in _LARGEST or self.type in _DECIMALS or self.type in TEXTS or self.type == "uuid"
-        return self.type if known or self.labels else "text"
+        return self.type if self.type in _LARGEST or self.type in TEXTS or self.type == "uuid" else "text"
 
     def holds(self, value: str) -> bool:
         """Whether there can be such a value at all: asking for one that cannot is an error in PostgreSQL."""
-        if self.labels:
-            return value in self.labels
         if self.type == "uuid":
             return _uuid(value) is not None
         if self.type in _LARGEST:
             return _WHOLE.fullmatch(value) is not None and -_LARGEST[self.type] <= int(value) <= _LARGEST[self.type]
-        if self.type in _DECIMALS:
-            return _DECIMAL.fullmatch(value) is not None
         return "\0" not in value and _is_unicode(value)
-
-    def written(self, value: str) -> str:
-        """Return a value as PostgreSQL writes it: UUIDs in lower case with hyphens, `char(n)` without its blanks.
-
-        Examples
-        --------
-        >>> Column("uuid", "uuid", "pg_catalog").written("DEEECC42-0126-56BF-BB32-3183C996D907")
-        'deeecc42-0126-56bf-bb32-3183c996d907'
-        """
-        if self.type == "uuid":
-            return str(_uuid(value) or value)
-        return value.rstrip(" ") if self.type == "bpchar" else value
 
 
 def _uuid(value: str) -> UUID | None:
@@ -135,7 +113,6 @@ class Table:
     indexes : pairs of the method and the first thing it indexes, as PostgreSQL writes both
     version : of pgvector, None where it is not installed
     rows : as PostgreSQL estimates; less than 0 where it was never looked at
-    written : the name as it stands in SQL
     """
 
     name: Composable
@@ -143,25 +120,21 @@ class Table:
     indexes: frozenset[tuple[str, str]]
     version: tuple[int, ...] | None
     rows: int = -1
-    written: str = ""
 
-    def field(self, path: str | None, *, whole: bool = False) -> Field | None:
-        """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none.
-
-        With `whole`, what comes after the column is one key, dots and all.
-        """
+    def field(self, path: str | None) -> Field | None:
+        """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none."""
         if path is None:
             return None
         if path in self.columns:
             return Field(SQL("t.{}").format(name(path)), self.columns[path])
-        column, *keys = path.split(".", 1) if whole else path.split(".")
+        column, *keys = path.split(".")
         if not keys or column not in self.columns or self.columns[column].kind not in ("json", "jsonb"):
             return None
         steps = [SQL(" -> {}").format(_write_literal(key)) for key in keys[:-1]]
         text = SQL("(t.{}{} ->> {})").format(name(column), SQL("").join(steps), _write_literal(keys[-1]))
         return Field(Composed([text]), inside=tuple(keys))
 
-    def require(self, path: str | None, what: str, *, whole: bool = False) -> Field:
+    def require(self, path: str | None, what: str) -> Field:
         """Return where a value is that has to be there.
 
         Raises
@@ -169,7 +142,7 @@ class Table:
         StoreError
             If there is no such column.
         """
-        found = self.field(path, whole=whole)
+        found = self.field(path)
         if found is None:
             raise StoreError(
                 f"the table has no {path!r} for {what}, only {', '.join(self.columns)}: "
@@ -182,16 +155,6 @@ class Table:
         wanted = _simplify(path if not field.inside else f"{path.split('.')[0]}{_arrows(field.inside)}")
         return any(method in ("btree", "hash") and _simplify(first) == wanted for method, first in self.indexes)
 
-    def contains(self, fields: FieldMap) -> str | None:
-        """Return the JSONB column whose GIN index finds document and number together; None where there is none."""
-        roots = {(fields.path(known) or "").split(".", 1)[0] for known in ("doc_id", "chunk_id")}
-        root = next(iter(roots))
-        if len(roots) > 1 or root not in self.columns or self.columns[root].kind != "jsonb":
-            return None
-        return (
-            root if any(how == "gin" and _simplify(first) == _simplify(root) for how, first in self.indexes) else None
-        )
-
     def row(self, fields: FieldMap, id_name: str) -> Composed:
         """Return the expression that makes one JSON text of what is read of a row `t`."""
         if fields.root is None:
@@ -203,14 +166,11 @@ class Table:
                 f"the table has none of {', '.join(fields.text)}, only {', '.join(self.columns)}: "
                 "name the column of the text with fields=FieldMap(text=...)"
             )
-        listed = SQL(", ").join(_shown_value(key, self.columns[key]) for key in kept)
+        listed = SQL(", ").join(SQL("t.{}").format(name(key)) for key in kept)
         return SQL("row_to_json((SELECT r FROM (SELECT {}) AS r))::text").format(listed)
 
     def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:
-        """Return the condition that a row may be seen; a table without any of the fields holds rows without a scope.
-
-        It is an error where the table has got such a field since: not knowing it would show everybody its rows.
-        """
+        """Return the condition that a row may be seen; a table without any of the fields holds rows without a scope."""
         found = list(self.scope_fields(fields).values())
         bound: Values = {}
 
@@ -223,37 +183,18 @@ class Table:
         either: list[Composable] = [SQL("({})").format(SQL(" AND ").join(all_)) for all_ in seen]
         if not found and None in scopes:
             either = [SQL("TRUE")]
-        condition = SQL("({})").format(SQL(" OR ").join(either or [SQL("FALSE")]))
-        names = scope_columns_to_come(fields, self.columns)
-        if not names:
-            return condition, bound
-        # nothing is true of that text, and a subquery that depends on no row is evaluated once, before any row is read,
-        # unless the rest is plainly false
-        got = SQL(
-            "(SELECT ({} || a.attname)::boolean FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = to_regclass("
-            "%(table)s) AND a.attname = ANY(%(added)s::text[]) AND NOT a.attisdropped LIMIT 1)"
-        ).format(ADDED)
-        checked = SQL("{} IS NULL AND {}").format(got, condition) if either else SQL("{} IS NOT NULL").format(got)
-        return checked, {**bound, "table": self.written, "added": names}
+        return SQL("({})").format(SQL(" OR ").join(either or [SQL("FALSE")])), bound
 
-    def scope_fields(self, fields: FieldMap) -> dict[tuple[str, tuple[str, ...]], Field]:
-        """Return where a scope may be, by path and keys, in the order in which rows are read."""
-        # a name with a dot may be a path or a key of its own, and nobody says which
-        asked = [(path, self.field(path, whole=whole)) for path in fields.paths("scope") for whole in (True, False)]
-        return {(path, field.inside): field for path, field in asked if field is not None}
+    def scope_fields(self, fields: FieldMap) -> dict[str, Field]:
+        """Return where a scope may be, by path, in the order in which rows are read."""
+        asked = [(path, self.field(path)) for path in fields.paths("scope")]
+        return {path: field for path, field in asked if field is not None}
 
-
-ADDED = "a column was added: "
-"""Beginning of the error about a column that the table did not have when its catalogue was read."""
 
 LEARN = SQL(
-    "WITH a AS (SELECT a.attname::text AS name, format_type(b.oid, -1) AS type, b.oid AS oid, b.typname::text AS kind, "
-    "n.nspname::text AS place FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
-    "JOIN pg_type b ON b.oid = CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.oid END "
-    "JOIN pg_namespace n ON n.oid = b.typnamespace "
-    "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped) "
-    "SELECT 'column', name, type, kind, place FROM a "
-    "UNION ALL SELECT 'label', a.name, e.enumlabel::text, NULL, NULL FROM a JOIN pg_enum e ON e.enumtypid = a.oid "
+    "SELECT 'column', a.attname::text, format_type(y.oid, -1), y.typname::text, n.nspname::text "
+    "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace "
+    "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped "
     "UNION ALL SELECT 'index', m.amname::text, pg_get_indexdef(i.indexrelid, 1, false), NULL, NULL "
     "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "
     "WHERE i.indrelid = to_regclass(%(table)s) AND i.indisvalid AND i.indpred IS NULL "
@@ -275,12 +216,9 @@ def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> 
     catalogue: dict[str, list[tuple[Any, ...]]] = {}
     for kind, *values in rows:
         catalogue.setdefault(kind, []).append(tuple(values))
-    labels: dict[str, set[str]] = {}
-    for column, label, _, _ in catalogue.get("label", []):
-        labels.setdefault(column, set()).add(label)
     columns = {
         # psycopg reads `%` in a statement as a placeholder, also inside names of types
-        column: Column(type_.replace("%", "%%"), kind, schema, frozenset(labels.get(column, ())))
+        column: Column(type_.replace("%", "%%"), kind, schema)
         for column, type_, kind, schema in catalogue.get("column", [])
     }
     if not columns:
@@ -291,7 +229,7 @@ def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> 
     indexes = frozenset((method, first) for method, first, _, _ in catalogue.get("index", []))
     versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in catalogue.get("version", [])]
     version = versions[0] if versions else None
-    return Table(quoted, columns, indexes, version, int(catalogue["rows"][0][0]), shown)
+    return Table(quoted, columns, indexes, version, int(catalogue["rows"][0][0]))
 
 
 def name(part: str) -> Identifier:
@@ -302,12 +240,6 @@ def name(part: str) -> Identifier:
 def shown(part: str) -> str:
     """Return a name as it is written in SQL, for people."""
     return '"' + part.replace('"', '""') + '"'
-
-
-def _shown_value(key: str, column: Column) -> Composed:
-    """Return a column as it is read: `char(n)` without its blanks, 7.00 as 7."""
-    reading = {"bpchar": "t.{}::text AS {}", "numeric": "trim_scale(t.{}) AS {}"}.get(column.type, "t.{} AS {}")
-    return SQL(reading).format(name(key), name(key))
 
 
 def _write_literal(key: str) -> Literal:

@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from retrivex.adapters.base.collection import Scopes
-from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.layouts import StorageLayout, split_name, whole_digits
-from retrivex.errors import StoreError, install_hint
+from qdrant_client import models
+
+from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
-try:
-    from qdrant_client import models
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {install_hint('qdrant')}") from error
+from ..base.collection import Scopes, by_range
+from ..base.fields import FieldMap, whole_digits
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -26,44 +23,32 @@ def among(ids: Iterable[str], scopes: Scopes, fields: FieldMap) -> models.Filter
     return models.Filter(must=[named, *of_scopes(scopes, fields)])
 
 
-def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap, layout: StorageLayout) -> models.Filter:
+def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap) -> models.Filter:
     """Return the filter for points in one of the windows: a clause for each range, with its documents."""
-    documents: dict[tuple[int, int], list[str]] = {}
-    for window in windows:
-        documents.setdefault((window.start, window.end), []).append(window.doc_id)
-    document, number = (_quote_keys(split_name(fields, name, whole=layout.whole)) for name in ("doc_id", "chunk_id"))
+    document, number = (key_of(name, fields) for name in ("doc_id", "chunk_id"))
     clauses: list[models.Condition] = [
-        models.Filter(must=[_one_of(doc_ids, document), _filter_range(start, end, number, layout)])
-        for (start, end), doc_ids in documents.items()
+        models.Filter(
+            must=[
+                _one_of(doc_ids, document),
+                models.FieldCondition(key=number, range=models.Range(gte=start, lt=end)),
+            ]
+        )
+        for (start, end), doc_ids in by_range(windows).items()
     ]
     # all documents once more: an index on them alone is a great deal faster than none
     named = _one_of(sorted({window.doc_id for window in windows}), document)
     return models.Filter(must=[named, *of_scopes(scopes, fields)], should=clauses)
 
 
-def _filter_range(start: int, end: int, key: str, layout: StorageLayout) -> models.Condition:
-    if layout.as_text:
-        return models.FieldCondition(key=key, match=models.MatchAny(any=[str(n) for n in range(start, end)]))
-    return models.FieldCondition(key=key, range=models.Range(gte=start, lt=end))
-
-
 def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
-    """Return what a point's scope must be: `is_empty` is a missing field, null or an empty list.
-
-    A name with a dot is taken for a path and for a key of its own, as nobody says which it is.
-    """
+    """Return what a point's scope must be: `is_empty` is a missing field, null or an empty list."""
     if not fields.scope:
         return []
-    keys = list(dict.fromkeys(_quote_keys(split_name(fields, "scope", whole=whole)) for whole in (False, True)))
+    key = key_of("scope", fields)
     names = sorted(scope for scope in scopes if scope is not None)
-    either: list[models.Condition] = []
-    if names:
-        either += [_one_of(names, key) for key in keys]
+    either: list[models.Condition] = [_one_of(names, key)] if names else []
     if None in scopes:
-        missing: list[models.Condition] = [
-            models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys
-        ]
-        either += missing if len(missing) == 1 else [models.Filter(must=missing)]
+        either.append(models.IsEmptyCondition(is_empty=models.PayloadField(key=key)))
     return [models.Filter(should=either)]
 
 
@@ -78,16 +63,12 @@ def _one_of(doc_ids: list[str], key: str) -> models.Condition:
 
 def key_of(field: str, fields: FieldMap) -> str:
     """Return the path of a field as Qdrant reads it; there must be one."""
-    return _quote_keys(split_name(fields, field, whole=False))
+    return json_path(fields.paths(field)[0])
 
 
 def json_path(path: str) -> str:
     """Quote the keys of a path that Qdrant would not read as they are: `metadata."file name"`."""
-    return _quote_keys(path.split("."))
-
-
-def _quote_keys(keys: Sequence[str]) -> str:
-    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in keys)
+    return ".".join(key if _PLAIN_KEY.fullmatch(key) else f'"{key}"' for key in path.split("."))
 
 
 def point_id(id: str) -> int | str:

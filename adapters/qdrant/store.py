@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from qdrant_client import QdrantClient, models
 
-from retrivex.adapters.base.clients import either_client, is_url
-from retrivex.adapters.base.collection import (
+from retrivex.errors import StoreError
+from retrivex.model.chunk import Chunk
+
+from ..base.clients import is_url
+from ..base.collection import (
     ByIds,
     ByWindows,
-    Collection,
-    Failure,
+    ClientCollection,
     Nearest,
     Record,
     Records,
     Request,
     Scan,
+    Steps,
 )
-from retrivex.adapters.base.fields import LAYOUTS, FieldMap, LayoutName, MakeId, colon_id, field_map, uuid5_id
-from retrivex.adapters.base.layouts import DEFAULT_LAYOUT, LayoutFinder, StorageLayout, candidate_layouts
-from retrivex.adapters.base.store import Embed, VectorChunkStore, VectorRetriever
-from retrivex.encoders.encoder import Encoder
-from retrivex.errors import StoreError, describe_cause, install_hint
-from retrivex.model.chunk import Chunk
-
+from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
+from ..base.store import ClientChunkStore, ClientRetriever
 from .filters import among, inside, json_path, key_of, of_scopes, point_id
-
-try:
-    import grpc
-    import httpx
-    from qdrant_client import AsyncQdrantClient, QdrantClient, models
-    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {install_hint('qdrant')}") from error
-
-__all__ = [
-    "QDRANT_LAYOUTS",
-    "FieldMap",
-    "QdrantChunkStore",
-    "QdrantCollection",
-    "QdrantOptions",
-    "QdrantRetriever",
-    "colon_id",
-    "uuid5_id",
-]
-
-T = TypeVar("T")
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
 # node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
@@ -69,33 +45,8 @@ _COPIES = 8  # records of one place that are read: documents that were put in ag
 _DISTANCES = (models.Distance.EUCLID, models.Distance.MANHATTAN)  # a smaller score is a nearer one
 
 
-class QdrantOptions(TypedDict, total=False):
-    """Arguments that `QdrantCollection`, `QdrantChunkStore` and `QdrantRetriever` share."""
-
-    async_client: AsyncQdrantClient | None
-    fields: FieldMap | LayoutName
-    vector_name: str | None
-    with_vectors: bool
-    timeout_s: float | None
-
-
-class QdrantCollection(Collection):
-    """A Qdrant collection.
-
-    Parameters
-    ----------
-    client : existing client, sync or async; it stays open
-    collection : name of an existing collection
-    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both ask the same server
-    fields : a FieldMap, or the layout of the framework that wrote the collection
-    vector_name : which of several named vectors questions are compared with
-    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
-    timeout_s : of one request, rounded up to whole seconds, as Qdrant counts them; None leaves it to the client
-
-    Raises
-    ------
-    StoreError
-        If an argument breaks its rule.
+class QdrantCollection(ClientCollection):
+    """A Qdrant collection; parameters as in `ClientCollection`, `timeout_s` rounded up to whole seconds.
 
     Notes
     -----
@@ -105,153 +56,68 @@ class QdrantCollection(Collection):
     """
 
     batch_limit = 5000
+    title = "Qdrant collection"
+    kinds = ("QdrantClient",), ("AsyncQdrantClient",)
+    give = "a QdrantClient", "an AsyncQdrantClient"
+    layouts = QDRANT_LAYOUTS
 
-    def __init__(
-        self,
-        client: QdrantClient | AsyncQdrantClient,
-        collection: str,
-        *,
-        async_client: AsyncQdrantClient | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float | None = None,
-    ) -> None:
-        give = "a QdrantClient", "an AsyncQdrantClient"
-        self._sync: QdrantClient | None
-        self._async: AsyncQdrantClient | None
-        self._sync, self._async = either_client(client, async_client, _kind, give)
-        if timeout_s is not None and not timeout_s > 0:
-            raise StoreError(f"timeout_s is {timeout_s!r}: it must be more than 0 seconds, or None")
-        self.is_sync, self.is_async = self._sync is not None, self._async is not None
-        self.fields = field_map(fields, QDRANT_LAYOUTS)
-        self.name = f"Qdrant collection {collection!r}"
-        self._vector_name = vector_name
-        self._with_vectors: bool | list[str] = [vector_name] if with_vectors and vector_name else with_vectors
-        self._layouts = LayoutFinder()
-        self._sign: float | None = None  # of scores; the metric is asked for when the first question comes
-        self._where: dict[str, Any] = {"collection_name": collection}
-        self._in_time = {} if timeout_s is None else {"timeout": math.ceil(timeout_s)}
+    _sign: float | None = None
+    """Of scores; the metric is asked for when the first question comes."""
 
     # ---- asking
 
-    def ask(self, request: Request) -> Records:
-        """Answer a request."""
-        client = self._sync
-        assert client is not None
-        if _sees_nothing(request):
-            return Records()
+    def _steps(self, request: Request) -> Steps[Records]:
+        if not isinstance(request, Scan) and not request.scopes:
+            return Records()  # an empty list of conditions would mean everything
         if isinstance(request, Nearest):
             if self._sign is None:
-                self._sign = self._sign_of(client.get_collection(**self._where))
-            return Records(self._score_points(client.query_points(**self._make_knn(request)).points))
-        if isinstance(request, ByIds) and _is_local(client):
-            return self._filter_visible(client.retrieve(**self._retrieve(request)), request)
-        if isinstance(request, ByWindows):
-
-            def ask(layout: StorageLayout) -> Records:
-                try:
-                    return self._read_found(*client.scroll(**self._scroll(request, layout)), request)
-                except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._answer_refused(layout, error)
-
-            return self._layouts.ask(candidate_layouts(self.fields), ask)
-        return self._read_found(*client.scroll(**self._scroll(request)), request)
-
-    async def aask(self, request: Request) -> Records:
-        """Answer a request through the async client."""
-        client = self._async
-        assert client is not None
-        if _sees_nothing(request):
-            return Records()
-        if isinstance(request, Nearest):
-            if self._sign is None:
-                self._sign = self._sign_of(await self._wait_for(client.get_collection(**self._where)))
-            return Records(
-                self._score_points((await self._wait_for(client.query_points(**self._make_knn(request)))).points)
-            )
-        if isinstance(request, ByIds) and _is_local(client):
-            return self._filter_visible(await self._wait_for(client.retrieve(**self._retrieve(request))), request)
-        if isinstance(request, ByWindows):
-
-            async def ask(layout: StorageLayout) -> Records:
-                try:
-                    return self._read_found(
-                        *await self._wait_for(client.scroll(**self._scroll(request, layout))), request
-                    )
-                except (UnexpectedResponse, grpc.RpcError) as error:
-                    return self._answer_refused(layout, error)
-
-            return await self._layouts.aask(candidate_layouts(self.fields), ask)
-        return self._read_found(*await self._wait_for(client.scroll(**self._scroll(request))), request)
-
-    async def _wait_for(self, answer: Awaitable[T]) -> T:
-        """Wait no longer than is asked of Qdrant: older async clients do not give up by themselves."""
-        return await asyncio.wait_for(answer, self._in_time.get("timeout"))
+                self._sign = self._sign_of((yield lambda client: client.get_collection(**self._where)))
+            found = yield lambda client: client.query_points(**self._make_knn(request))
+            return Records([self._record(point, None, self._sign * point.score) for point in found.points])
+        if isinstance(request, ByIds) and self._is_local:
+            ids = [point_id(id) for id in request.ids]
+            points = yield lambda client: client.retrieve(**self._asked, ids=ids)
+            records = self._read_found(points, None, request).records
+            return Records([record for record in records if self._scope_of(record) in request.scopes])
+        points, after = yield lambda client: client.scroll(**self._asked, **self._narrow(request))
+        return self._read_found(points, after, request)
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> QdrantClient:
         """Return a client of the server at a URL, or of the local folder."""
         return QdrantClient(url=address, api_key=api_key) if is_url(address) else QdrantClient(path=address)
 
-    def failure(self, error: Exception) -> Failure:
-        """Say what an error of the client means, over HTTP or gRPC."""
-        match error:
-            case (
-                TimeoutError()
-                | ResponseHandlingException(source=httpx.TimeoutException())
-                | UnexpectedResponse(status_code=408)
-            ):
-                return "timeout"
-            case ResponseHandlingException(source=httpx.TransportError()) | ResourceExhaustedResponse():
-                return "down"
-            case UnexpectedResponse(status_code=int(status)):
-                return "down" if status == 429 or status >= 500 else "refused"
-            case grpc.RpcError():
-                return _GRPC_FAILURES.get(error.code(), "refused")
-        return "refused"
-
     # ---- requests as the client takes them
 
-    def _retrieve(self, request: ByIds) -> dict[str, Any]:
-        ids = [point_id(id) for id in request.ids]
-        return {**self._where, **self._in_time, "ids": ids, "with_vectors": self._with_vectors}
+    @property
+    def _where(self) -> dict[str, Any]:
+        return {"collection_name": self._collection}
 
-    def _scroll(self, request: ByIds | ByWindows | Scan, layout: StorageLayout = DEFAULT_LAYOUT) -> dict[str, Any]:
-        asked = {**self._where, **self._in_time, "with_payload": True, "with_vectors": self._with_vectors}
-        match request:
-            case ByIds(ids, scopes):
-                return {**asked, "scroll_filter": among(ids, scopes, self.fields), "limit": len(ids)}
-            case ByWindows(windows, scopes):
-                most = _COPIES * sum(map(len, windows))
-                return {**asked, "scroll_filter": inside(windows, scopes, self.fields, layout), "limit": most}
-            case Scan(after, limit):
-                return {**asked, "offset": after, "limit": limit}
-
-    def _make_knn(self, request: Nearest) -> dict[str, Any]:
+    @property
+    def _asked(self) -> dict[str, Any]:
+        one = self._with_vectors and self._vector_name is not None
         return {
             **self._where,
-            **self._in_time,
-            "query": request.vector.tolist(),
-            "using": self._vector_name,
-            "query_filter": models.Filter(must=of_scopes(request.scopes, self.fields)),
-            "limit": request.k,
+            "timeout": math.ceil(self._timeout_s or 0),
             "with_payload": True,
-            "with_vectors": self._with_vectors,
+            "with_vectors": [self._vector_name] if one else self._with_vectors,
         }
 
+    def _narrow(self, request: ByIds | ByWindows | Scan) -> dict[str, Any]:
+        match request:
+            case ByIds(ids, scopes):
+                return {"scroll_filter": among(ids, scopes, self.fields), "limit": len(ids)}
+            case ByWindows(windows, scopes):
+                most = _COPIES * sum(map(len, windows))
+                return {"scroll_filter": inside(windows, scopes, self.fields), "limit": most}
+            case Scan(after, limit):
+                return {"offset": after, "limit": limit}
+
+    def _make_knn(self, request: Nearest) -> dict[str, Any]:
+        narrow = {"query_filter": models.Filter(must=of_scopes(request.scopes, self.fields)), "limit": request.k}
+        return {**self._asked, **narrow, "query": request.vector.tolist(), "using": self._vector_name}
+
     # ---- answers
-
-    def _filter_visible(self, points: Iterable[models.Record], request: ByIds) -> Records:
-        """Return those that the caller may see: `retrieve` has no filter."""
-        found = self._read_found(points, None, request).records
-        return Records([record for record in found if self._scope(record) in request.scopes])
-
-    def _scope(self, record: Record) -> str | None:
-        root = self.fields.root
-        metadata = record.payload if root is None else record.payload.get(root)
-        scope = self.fields.read(metadata, "scope") if isinstance(metadata, Mapping) else None
-        return None if scope is None else str(scope)
 
     def _read_found(self, points: Iterable[models.Record], after: Any, request: Request) -> Records:
         if isinstance(request, ByWindows) and after is not None:
@@ -262,25 +128,15 @@ class QdrantCollection(Collection):
         asked = {str(point_id(id)): id for id in request.ids} if isinstance(request, ByIds) else {}
         return Records([self._record(point, asked.get(str(point.id))) for point in points], after)
 
-    def _answer_refused(self, layout: StorageLayout, error: Exception) -> Records:
-        """Answer for places kept in another way than expected, which strict mode looks for by an index alone."""
-        if layout == DEFAULT_LAYOUT or self.failure(error) != "refused":
-            raise error
-        what = "texts" if layout.as_text else "numbers"
-        named = ", and names with a dot as one key" if layout.whole else ""
-        return Records(
-            warnings=(
-                f"{self.name}: nothing found; chunk numbers as {what}{named} were not looked for "
-                f"({describe_cause(error)})",
-            )
-        )
-
-    def _score_points(self, points: Iterable[models.ScoredPoint]) -> list[Record]:
-        assert self._sign is not None
-        return [self._record(point, None, self._sign * point.score) for point in points]
-
     def _record(self, point: models.Record | models.ScoredPoint, id: str | None, score: float | None = None) -> Record:
         return Record(id or str(point.id), point.payload or {}, score, _vector(point.vector, self._vector_name))
+
+    @property
+    def _is_local(self) -> bool:
+        try:
+            return (self._sync or self._async).http is None
+        except NotImplementedError:
+            return True
 
     def _sign_of(self, info: models.CollectionInfo) -> float:
         vectors = info.config.params.vectors
@@ -296,35 +152,17 @@ class QdrantCollection(Collection):
 
     # ---- indexes and writing
 
-    def missing_index(self) -> str | None:
+    def _advise(self) -> Steps[str | None]:
         """Say how to index the document and the chunk number; local mode has no indexes."""
-        client = self._sync
-        if client is None or _is_local(client):
+        if self._is_local:
             return None
-        try:
-            indexed = client.get_collection(**self._where).payload_schema
-        except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
-            return None  # nobody knows; the first request will say what is wrong
-        return self._advice(indexed)
-
-    async def amissing_index(self) -> str | None:
-        """Say the same, asking through the async client."""
-        client = self._async
-        if client is None or _is_local(client):
-            return None
-        try:
-            indexed = (await client.get_collection(**self._where)).payload_schema
-        except (ResponseHandlingException, UnexpectedResponse, ResourceExhaustedResponse, grpc.RpcError):
-            return None  # as above
-        return self._advice(indexed)
-
-    def _advice(self, indexed: Mapping[str, Any]) -> str | None:
+        indexed = (yield lambda client: client.get_collection(**self._where)).payload_schema
         types = {"doc_id": models.PayloadSchemaType.KEYWORD, "chunk_id": models.PayloadSchemaType.INTEGER}
         missing = [field for field in types if key_of(field, self.fields) not in indexed]
         if not missing:
             return None
         commands = "; ".join(
-            f"client.create_payload_index({self._where['collection_name']!r}, {key_of(field, self.fields)!r}, "
+            f"client.create_payload_index({self._collection!r}, {key_of(field, self.fields)!r}, "
             f"field_schema={types[field].value!r})"
             for field in missing
         )
@@ -350,7 +188,7 @@ class QdrantCollection(Collection):
                 return
             size = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
             client.create_collection(**self._where, vectors_config=size)
-            if not _is_local(client):
+            if not self._is_local:
                 kinds = (("doc_id", models.PayloadSchemaType.KEYWORD), ("chunk_id", models.PayloadSchemaType.INTEGER))
                 for name, kind in kinds:
                     client.create_payload_index(**self._where, field_name=names.paths(name)[0], field_schema=kind)
@@ -383,7 +221,7 @@ class QdrantCollection(Collection):
             self._sync.batch_update_points(**self._where, update_operations=operations)
 
 
-class QdrantChunkStore(VectorChunkStore):
+class QdrantChunkStore(ClientChunkStore):
     """Fetches neighbours from a Qdrant collection; parameters as in `QdrantCollection` and `VectorChunkStore`.
 
     Parameters
@@ -395,59 +233,13 @@ class QdrantChunkStore(VectorChunkStore):
             client.create_payload_index("manuals", "chunk_id", field_schema="integer")
     """
 
-    def __init__(
-        self,
-        client: QdrantClient | AsyncQdrantClient,
-        collection: str,
-        *,
-        make_id: MakeId | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
-        **options: Unpack[QdrantOptions],
-    ) -> None:
-        asked = QdrantCollection(client, collection, **options)
-        super().__init__(asked, make_id=make_id, retries=retries, batch_limit=batch_limit)
+    kind = QdrantCollection
 
 
-class QdrantRetriever(VectorRetriever):
+class QdrantRetriever(ClientRetriever):
     """Finds hits in a Qdrant collection; parameters as in `QdrantCollection` and `VectorRetriever`."""
 
-    def __init__(
-        self,
-        client: QdrantClient | AsyncQdrantClient,
-        collection: str,
-        embed: Encoder | Embed,
-        *,
-        retries: int = 2,
-        **options: Unpack[QdrantOptions],
-    ) -> None:
-        super().__init__(QdrantCollection(client, collection, **options), embed, retries=retries)
-
-
-_GRPC_FAILURES: Mapping[Any, Failure] = {
-    grpc.StatusCode.DEADLINE_EXCEEDED: "timeout",
-    grpc.StatusCode.UNAVAILABLE: "down",
-    grpc.StatusCode.RESOURCE_EXHAUSTED: "down",
-    grpc.StatusCode.INTERNAL: "down",
-}
-
-
-def _is_local(client: QdrantClient | AsyncQdrantClient) -> bool:
-    try:
-        return client.http is None
-    except NotImplementedError:
-        return True
-
-
-def _kind(client: Any) -> Literal["sync", "async"] | None:
-    if isinstance(client, QdrantClient):
-        return "sync"
-    return "async" if isinstance(client, AsyncQdrantClient) else None
-
-
-def _sees_nothing(request: Request) -> bool:
-    """Say whether the caller may see no scope at all: an empty list of conditions would mean everything."""
-    return not isinstance(request, Scan) and not request.scopes
+    kind = QdrantCollection
 
 
 def _vector(given: Any, name: str | None) -> NDArray[np.float32] | None:

@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any
 
-from retrivex.adapters.base.clients import either_client
-from retrivex.adapters.base.collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Request, Scan
-from retrivex.adapters.base.fields import FieldMap, LayoutName, field_map
 from retrivex.errors import StoreError
 
+from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from .fields import IndexFields
 from .mapping import IndexMapping
-from .query import MOST_CLAUSES, Clause, all_of, in_windows
-from .requests import Call, Matching, Steps, as_vector, nested, refusal, whole
+from .query import Clause, all_of, in_windows
+from .requests import Matching, as_vector, nested, refusal
 
 MOST_HITS = 10_000
 """Of one search: `index.max_result_window`, by default."""
 
-BATCH_LIMIT = 5_000
-"""Chunks of one request: half as many as hits, so that a place kept twice loses nothing."""
+BATCH_LIMIT = 500
+"""Chunks of one request: a cluster refuses a search of more than `indices.query.bool.max_clause_count` clauses, which
+is never less than 1,024; a window takes two."""
 
 
-Sync = TypeVar("Sync")
-Async = TypeVar("Async")
-
-
-class SearchOptions(TypedDict, Generic[Async], total=False):
-    """Arguments that `SearchCollection`, its chunk store and its retriever share."""
-
-    async_client: Async | None
-    fields: FieldMap | LayoutName
-    vector_name: str | None
-    with_vectors: bool
-    timeout_s: float
-
-
-class SearchCollection(Collection, Generic[Sync, Async]):
-    """An index of Elasticsearch or OpenSearch, accessed through an existing client.
-
-    Parameters
-    ----------
-    client : existing client, sync or async; it stays open
-    index : name of an existing index or alias
-    async_client : for `afetch` and `aretrieve`, beside a sync `client`; both see the same server
-    fields : a FieldMap, or the layout of the framework that wrote the index
-    vector_name : the field of the vector that questions are compared with; None takes the first in `fields` that is
-        there
-    with_vectors : read the vectors of records as well, for scoring and continuity by embeddings
-    timeout_s : of one request
-
-    Raises
-    ------
-    StoreError
-        If an argument breaks its rule, or there is no such index.
+class SearchCollection(ClientCollection):
+    """An index or alias of Elasticsearch or OpenSearch; parameters as in `ClientCollection`.
 
     Notes
     -----
@@ -63,94 +31,46 @@ class SearchCollection(Collection, Generic[Sync, Async]):
     server does not answer then, before the first question. It says which fields hold values letter by letter.
     """
 
-    product: str
-    layouts: Mapping[LayoutName, FieldMap]
-    client_names: tuple[str, str]
-    """What the sync and the async client are called."""
+    batch_limit = BATCH_LIMIT
+    _known: IndexFields | None = None
 
-    def __init__(
-        self,
-        client: Sync | Async,
-        index: str,
-        *,
-        async_client: Async | None = None,
-        fields: FieldMap | LayoutName = "retrivex",
-        vector_name: str | None = None,
-        with_vectors: bool = False,
-        timeout_s: float = 10.0,
-    ) -> None:
-        sync, other = self.client_names
-        self._sync, self._async = either_client(client, async_client, self._kind, (f"an {sync}", f"an {other}"))
-        if not isinstance(index, str) or not index:
-            raise StoreError(f"index is {index!r}: give the name of an index or alias")
-        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < math.inf:
-            raise StoreError(f"timeout_s is {timeout_s!r}: it must be a number of seconds above 0")
-        self.fields = field_map(fields, self.layouts)
-        self.name = f"{self.product} index {index!r}"
-        self.batch_limit = BATCH_LIMIT
-        self.is_sync, self.is_async = self._sync is not None, self._async is not None
-        self.index = index
-        self._timeout_s = timeout_s
-        self._vector_name, self._with_vectors = vector_name, with_vectors
-        self._known: IndexFields | None = None
-        if self._sync is not None:
-            self._learn()
+    # ---- the client, which each product has in its own way
 
     @abstractmethod
-    def _kind(self, client: Any) -> Literal["sync", "async"] | None:
-        """Say which of the two clients it is; None where it is neither."""
+    def _get_mapping(self, client: Any) -> Any:
+        """Ask for the mapping of the index."""
+
+    @abstractmethod
+    def _search(self, client: Any, body: dict[str, Any]) -> Any:
+        """Send one search."""
+
+    @abstractmethod
+    def _bulk(self, client: Any, lines: Sequence[Any]) -> Any:
+        """Write records."""
 
     # ---- asking
 
-    def ask(self, request: Request) -> Records:
-        """Answer a request."""
-        steps = self._steps(request)
-        answer = None
-        try:
-            while True:
-                answer = self._send(self._sync, steps.send(answer))
-        except StopIteration as done:
-            found: Records = done.value
-            return found
-
-    async def aask(self, request: Request) -> Records:
-        """Answer a request through the async client."""
-        steps = self._steps(request)
-        answer = None
-        try:
-            while True:
-                answer = await self._send(self._async, steps.send(answer))
-        except StopIteration as done:
-            found: Records = done.value
-            return found
-
-    @abstractmethod
-    def _send(self, client: Any, call: Call) -> Any:
-        """Send a call with the client; the answer as it came, or what an async client gives to wait for."""
-
-    def _learn(self) -> None:
-        try:
-            self._known = self._read(self._send(self._sync, Call("mapping")))
-        except Exception as error:
-            # what may pass is no reason to fail now: the first question reads the mapping then
-            if self.failure(error) == "refused":
-                raise StoreError(f"{self.name}: its mapping cannot be read ({error})") from error
+    def _learn(self) -> Steps[IndexFields]:
+        self._known = known = self._read((yield self._get_mapping))
+        return known
 
     def _read(self, answer: Mapping[str, Any]) -> IndexFields:
-        return IndexFields(IndexMapping.read(answer), self.fields, self._vector_name, self.index, self.product)
+        return IndexFields(IndexMapping.read(answer), self.fields, self._vector_name, self.name)
 
-    def _steps(self, request: Request) -> Steps:
+    def _steps(self, request: Request) -> Steps[Records]:
         known = self._known
         if known is None or known.lacks(request) is not None:  # it may have been written since
-            known = self._known = self._read((yield Call("mapping")))
+            known = yield from self._learn()
         if (lacking := known.lacks(request)) is not None:
             raise StoreError(lacking)
         match request:
             case ByIds(ids, scopes):
-                clauses = [{"ids": {"values": list(ids)}}, *known.in_scope(scopes)]
-                return self._read_all((yield Call("search", self._listing(clauses))))
-            case ByWindows():
-                return (yield from self._windows(known, request))
+                return (yield from self._list([{"ids": {"values": list(ids)}}, *known.in_scope(scopes)]))
+            case ByWindows(windows, scopes):
+                places = [known.mapping.exact(known.path(name) or "") for name in ("doc_id", "chunk_id")]
+                is_number = known.mapping.is_number(known.path("chunk_id") or "")
+                wanted = in_windows(windows, *places, is_number=is_number)
+                return (yield from self._list([wanted, *known.in_scope(scopes)]))
             case Nearest():
                 return (yield from self._best(known, request))
             case Scan():
@@ -158,28 +78,9 @@ class SearchCollection(Collection, Generic[Sync, Async]):
 
     # ---- neighbours
 
-    def _windows(self, known: IndexFields, request: ByWindows) -> Steps:
-        doc_id, chunk_id = known.path("doc_id"), known.path("chunk_id")
-        assert doc_id is not None
-        assert chunk_id is not None
-        scope = known.in_scope(request.scopes)
-        queries = in_windows(
-            request.windows,
-            known.mapping.exact(doc_id),
-            known.mapping.exact(chunk_id),
-            is_number=known.mapping.is_number(chunk_id),
-            most=MOST_CLAUSES,
-        )
-        bodies = [self._listing([query, *scope]) for query in queries]
-        if len(bodies) == 1:
-            parts = [(yield Call("search", bodies[0]))]
-        else:
-            parts = (yield Call("searches", bodies))["responses"] if bodies else []
-        unfindable = known.unfindable(request)
-        return Records(
-            [record for part in parts for record in self._read_all(whole(part)).records],
-            warnings=() if unfindable is None else (unfindable,),
-        )
+    def _list(self, clauses: Sequence[Clause]) -> Steps[Records]:
+        body = self._listing(clauses)
+        return self._read_all((yield lambda client: self._search(client, body)))
 
     def _listing(self, clauses: Sequence[Clause]) -> dict[str, Any]:
         query = all_of(clauses)
@@ -196,20 +97,22 @@ class SearchCollection(Collection, Generic[Sync, Async]):
 
     # ---- hits
 
-    def _best(self, known: IndexFields, request: Nearest) -> Steps:
+    def _best(self, known: IndexFields, request: Nearest) -> Steps[Records]:
         if request.k > MOST_HITS:
             raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
         scope = known.in_scope(request.scopes)
         if isinstance(request, Matching):
             words = {"match": {known.path("text"): {"query": request.question}}}
             query = {"bool": {"must": [words], "filter": scope}}
-            answer = yield Call("search", {**self._shown, "query": query, "size": request.k})
+            body = {**self._shown, "query": query, "size": request.k}
+            answer = yield lambda client: self._search(client, body)
             return Records([self._record(hit, hit["_score"]) for hit in answer["hits"]["hits"]])
         path = known.vector
         assert path is not None
         mapped = known.mapping.definition(path) or {}
         near = self._make_knn(request, path, mapped, scope)
-        answer = yield Call("search", {**self._shown, **near, "size": request.k})
+        asked = {**self._shown, **near, "size": request.k}
+        answer = yield lambda client: self._search(client, asked)
         found = [self._record(hit, self._similarity(mapped, hit["_score"])) for hit in answer["hits"]["hits"]]
         shortage = self._shortage(mapped, scope) if len(found) < request.k else None
         return Records(found, warnings=() if shortage is None else (shortage,))
@@ -229,7 +132,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
     # ---- all records
 
     @abstractmethod
-    def _scan(self, request: Scan) -> Steps:
+    def _scan(self, request: Scan) -> Steps[Records]:
         """Return the records after `request.after`, in a fixed order."""
 
     def _page(self, hits: Sequence[Mapping[str, Any]], request: Scan) -> tuple[list[Record], Any]:
@@ -263,13 +166,9 @@ class SearchCollection(Collection, Generic[Sync, Async]):
             hit["_id"], {key: value for key, value in source.items() if key != path}, score, as_vector(vector)
         )
 
-    def missing_index(self) -> str | None:
-        """Say how the document and the chunk number must be mapped; None where they are, or nobody knows."""
-        return None if self._known is None else self._known.advice()
-
-    async def amissing_index(self) -> str | None:
-        """Say the same: the mapping has been read by then."""
-        return self.missing_index()
+    def _advise(self) -> Steps[str | None]:
+        """Say how the document and the chunk number must be mapped."""
+        return (self._known or (yield from self._learn())).advice()
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records, in one request; they are found by them after the next refresh of the index.
@@ -286,7 +185,7 @@ class SearchCollection(Collection, Generic[Sync, Async]):
         lines: list[Any] = []
         for id, values in changes.items():
             lines += [{"update": {"_id": id}}, {"doc": nested(values)}]
-        answer = self._send(self._sync, Call("write", lines))
+        answer = self._bulk(self._sync, lines)
         self._known = None  # there may be new fields
         if (refused := refusal(answer)) is not None:
             raise StoreError(f"{self.name}: {refused}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -26,54 +24,37 @@ class IndexMapping:
     Parameters
     ----------
     indices : one for each index
-    problem : why it could not be read: nothing is known then
     """
 
     indices: tuple[Fields, ...] = field(default_factory=tuple)
-    problem: str | None = None
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> IndexMapping:
-        """Make one of what the server answers; a refusal (403) becomes the `problem`."""
-        if "error" in answer:
-            error = answer["error"]
-            return cls(problem=str(error.get("reason", error) if isinstance(error, Mapping) else error))
+        """Make one of what the server answers."""
         mappings = [index.get("mappings", {}) for index in answer.values()]
         return cls(tuple({**dict(_flatten(known)), **known.get("runtime", {})} for known in mappings))
 
     def definition(self, path: str) -> Mapping[str, Any] | None:
-        """Return how a field is mapped; None where it is not, or where nothing is known."""
+        """Return how a field is mapped; None where it is not."""
         return next((fields[path] for fields in self.indices if path in fields), None)
 
     def exact(self, path: str) -> tuple[str, ...]:
         """Return the fields of which one holds the value of `path` letter by letter; none where there is no such field.
 
         A text comes apart into words, so that it is not its field that is asked but the keyword beside it, as in
-        `source.keyword`. Where nothing is known, both are.
+        `source.keyword`.
         """
-        if self.problem is not None:
-            return path, f"{path}.keyword"
         known = {_find_exact(fields, path) for fields in self.indices if _is_mapped(fields, path)}
         only = known.pop() if len(known) == 1 else None
         return () if only is None else (only,)
 
-    def longest(self, exact: str) -> float:
-        """Return how long a text may be that is found in a field of `exact`; infinity where nothing limits it."""
-        above, _, name = exact.rpartition(".")
-        found = [
-            fields[exact] if exact in fields else fields.get(above, {}).get("fields", {}).get(name, {})
-            for fields in self.indices
-        ]
-        return min((float(known.get("ignore_above", math.inf)) for known in found), default=math.inf)
-
     def is_mapped(self, path: str) -> bool:
         """Whether an index has the field."""
-        return self.problem is not None or any(_is_mapped(fields, path) for fields in self.indices)
+        return any(_is_mapped(fields, path) for fields in self.indices)
 
     def is_number(self, path: str) -> bool:
-        """Whether ranges of the field are ranges of numbers; where nothing is known, it is taken for one."""
-        known = self.definition(path)
-        return self.problem is not None or (known is not None and known.get("type") in _NUMBERS)
+        """Whether ranges of the field are ranges of numbers."""
+        return (self.definition(path) or {}).get("type") in _NUMBERS
 
     def vectors(self) -> tuple[str, ...]:
         """Return the fields that hold vectors."""
@@ -81,13 +62,8 @@ class IndexMapping:
         found = {path for fields in self.indices for path, known in fields.items() if known.get("type") in kinds}
         return tuple(sorted(found))
 
-    def advice(self, index: str, doc_id: str, chunk_id: str) -> str | None:
+    def advice(self, doc_id: str, chunk_id: str) -> str | None:
         """Say what is missing before neighbours can be asked for by document and number; None where nothing is."""
-        if self.problem is not None:
-            return (
-                f"its mapping may not be read ({self.problem}): {doc_id} is taken for a keyword, {chunk_id} for a "
-                "number; grant view_index_metadata, or indices:admin/mappings/get, to be sure"
-            )
         unmapped = [path for path in (doc_id, chunk_id) if not self.is_mapped(path)]
         if unmapped:
             return (
@@ -97,8 +73,8 @@ class IndexMapping:
         wrong = [path for path in (doc_id, chunk_id) if not self.exact(path)]
         if wrong:
             return (
-                f"{' and '.join(wrong)} cannot be matched letter by letter: PUT /{index}/_mapping "
-                f"{json.dumps(_add_keyword(wrong))} and POST /{index}/_update_by_query?conflicts=proceed"
+                f"{' and '.join(wrong)} cannot be matched letter by letter: put a keyword field beside it into the "
+                'mapping, "fields": {"keyword": {"type": "keyword"}}, and run _update_by_query'
             )
         return None
 
@@ -130,14 +106,3 @@ def _find_exact(fields: Fields, path: str) -> str | None:
         return None
     beside = (name for name, inner in known.get("fields", {}).items() if inner.get("type") in _EXACT)
     return next((f"{path}.{name}" for name in beside), None)
-
-
-def _add_keyword(paths: list[str]) -> dict[str, Any]:
-    wanted: dict[str, Any] = {}
-    for path in paths:
-        *above, name = path.split(".")
-        inner = wanted
-        for part in above:
-            inner = inner.setdefault("properties", {}).setdefault(part, {})
-        inner.setdefault("properties", {})[name] = {"type": "text", "fields": {"keyword": {"type": "keyword"}}}
-    return wanted

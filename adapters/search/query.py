@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from retrivex.adapters.base.collection import Scopes
 from retrivex.model.window import Window
 
-Clause: TypeAlias = dict[str, Any]
+from ..base.collection import Scopes, by_range
 
-MOST_CLAUSES = 1000
-"""In one search: a cluster refuses more than `indices.query.bool.max_clause_count`, which is never less than 1,024."""
+Clause: TypeAlias = dict[str, Any]
 
 
 def named(paths: Sequence[str], values: Sequence[str]) -> Clause:
@@ -48,46 +46,18 @@ def all_of(clauses: Sequence[Clause]) -> Clause:
     return {"bool": {"filter": list(clauses)}}
 
 
-def in_windows(
-    windows: Sequence[Window], doc_id: Sequence[str], chunk_id: Sequence[str], *, is_number: bool, most: int
-) -> list[Clause]:
-    """Match records of the windows: one query, or several of at most `most` clauses each.
-
-    Documents of which the same numbers are wanted share a clause.
-    """
-    packed: list[list[Clause]] = [[]]
-    room = most
-    for clause, cost in _clauses(windows, doc_id, chunk_id, is_number, most):
-        if cost > room:
-            packed.append([])
-            room = most
-        packed[-1].append(clause)
-        room -= cost
-    return [any_of(clauses) for clauses in packed if clauses]
+def in_windows(windows: Sequence[Window], doc_id: Sequence[str], chunk_id: Sequence[str], *, is_number: bool) -> Clause:
+    """Match records of the windows; documents of which the same numbers are wanted share a clause."""
+    return any_of(
+        [
+            all_of([named(doc_id, names), _in_range(span, chunk_id, is_number=is_number)])
+            for span, names in by_range(windows).items()
+        ]
+    )
 
 
-def _clauses(
-    windows: Sequence[Window], doc_id: Sequence[str], chunk_id: Sequence[str], is_number: bool, most: int
-) -> Iterator[tuple[Clause, int]]:
-    wanted: dict[str, list[tuple[int, int]]] = {}
-    for window in windows:
-        wanted.setdefault(window.doc_id, []).append((window.start, window.end))
-    alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
-    for name, found in wanted.items():
-        alike.setdefault(tuple(found), []).append(name)
-    for ranges, names in alike.items():
-        size = most - len(doc_id)
-        for at in range(0, len(ranges), size):
-            some = ranges[at : at + size]
-            numbers = any_of(_ranges(some, chunk_id[0])) if is_number else named(chunk_id, _digits(some))
-            cost = len(doc_id) + (len(some) if is_number else len(chunk_id))
-            yield all_of([named(doc_id, names), numbers]), cost
-
-
-def _ranges(ranges: Sequence[tuple[int, int]], path: str) -> list[Clause]:
-    return [{"range": {path: {"gte": start, "lt": end}}} for start, end in ranges]
-
-
-def _digits(ranges: Sequence[tuple[int, int]]) -> list[str]:
-    """List the numbers: among texts, 10 comes before 9."""
-    return [str(n) for start, end in ranges for n in range(start, end)]
+def _in_range(span: tuple[int, int], chunk_id: Sequence[str], *, is_number: bool) -> Clause:
+    start, end = span
+    if is_number:
+        return {"range": {chunk_id[0]: {"gte": start, "lt": end}}}
+    return named(chunk_id, [str(n) for n in range(start, end)])  # among texts, 10 comes before 9

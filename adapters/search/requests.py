@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrivex.adapters.base.collection import Failure, Nearest, Records
+from ..base.collection import Nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,62 +22,6 @@ class Matching(Nearest):
     """
 
     question: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request to the server: the client's method and its arguments.
-
-    Parameters
-    ----------
-    kind : `mapping`, `search`, `searches` (several in one request), `open` (a point in time), `write`
-    body : as the server takes it
-    """
-
-    kind: Literal["mapping", "search", "searches", "open", "write"]
-    body: Any = None
-
-
-Steps: TypeAlias = Generator[Call, Any, Records]
-"""Calls one after another, each answered before the next; in the end what they found."""
-
-
-class PartFailedError(Exception):
-    """A part of a request failed, although the request as a whole succeeded.
-
-    Parameters
-    ----------
-    status : as HTTP has it
-    reason : as the server says it
-    """
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(f"{reason} ({status})")
-        self.status = status
-
-
-def failure_of(status: int) -> Failure:
-    """Say what an HTTP status means for asking again."""
-    if status == 408:
-        return "timeout"
-    return "down" if status == 429 or status >= 502 else "refused"
-
-
-# ---- answers
-
-
-def whole(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer that is part of another.
-
-    Raises
-    ------
-    PartFailedError
-        If it is an error.
-    """
-    if "error" not in part:
-        return part
-    error = part["error"]
-    raise PartFailedError(int(part.get("status", 500)), str(error.get("reason", error)))
 
 
 def as_vector(values: Any) -> NDArray[np.float32] | None:

@@ -13,6 +13,8 @@ from weaviate.collections.classes.filters import FilterReturn
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
+from ..base.collection import by_range
+
 _NUMBERS = (DataType.INT, DataType.NUMBER)
 # Of Weaviate's preset "en": many servers refuse to look for one of them alone, also in texts that are kept whole, see
 # https://github.com/weaviate/weaviate/issues/9054.
@@ -75,9 +77,6 @@ def by_windows(windows: Sequence[Window], doc_id: str, chunk_id: str, known: Pro
             "or say how ids are made with make_id=uuid5_id"
         )
     as_number = float if type_ is DataType.NUMBER else int  # the wrong one of the two is refused
-    documents: dict[tuple[int, int], list[str]] = {}
-    for window in windows:
-        documents.setdefault((window.start, window.end), []).append(window.doc_id)
     number = Filter.by_property(chunk_id)
     return Filter.any_of(
         [
@@ -88,7 +87,7 @@ def by_windows(windows: Sequence[Window], doc_id: str, chunk_id: str, known: Pro
                     number.less_than(as_number(end)),
                 ]
             )
-            for (start, end), names in documents.items()
+            for (start, end), names in by_range(windows).items()
         ]
     )
 

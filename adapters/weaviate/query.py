@@ -12,11 +12,11 @@ import numpy as np
 from weaviate.classes.query import Filter, MetadataQuery
 from weaviate.collections.classes.filters import FilterReturn
 
-from retrivex.adapters.base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes
-from retrivex.adapters.base.documents import as_int
-from retrivex.adapters.base.fields import FieldMap
 from retrivex.errors import StoreError
 
+from ..base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes
+from ..base.documents import as_int
+from ..base.fields import FieldMap
 from .properties import Properties, by_scopes, by_windows
 
 MOST_RECORDS = 10_000
@@ -121,7 +121,7 @@ class WeaviateQuery:
         return Records(records)
 
     def _best(self, records: Sequence[Record], request: Nearest) -> Records:
-        seen = [record for record in records if _as_scope(self._read(record, "scope")) in request.scopes]
+        seen = [record for record in records if self._scope(record) in request.scopes]
         short = len(seen) < min(request.k, len(records)) and len(records) == self.limit(request)
         warning = (
             f"{self.name}: of the {len(records)} nearest records only {len(seen)} may be seen, so that fewer hits than "
@@ -142,6 +142,10 @@ class WeaviateQuery:
     def _read(self, record: Record, name: str) -> Any:
         inner = self.fields.inside(record.payload)
         return None if inner is None else self.fields.read(inner, name)
+
+    def _scope(self, record: Record) -> str | None:
+        scope = self._read(record, "scope")
+        return None if scope is None else str(scope)
 
     def _record(self, found: Any) -> Record:
         distance = None if found.metadata is None else found.metadata.distance
@@ -199,8 +203,3 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, uuid.UUID) else value
-
-
-def _as_scope(value: Any) -> str | None:
-    """Return a scope as it is compared on arrival; a list or a number is one, too, under its text."""
-    return None if value is None else str(value)

@@ -256,7 +256,7 @@ def from_index(quick: bool) -> list[dict[str, float]]:
 class RecordsInMemory(Collection):
     """Chunks as records of a vector store, with the counts of a tokenizer where one is given; made when asked for."""
 
-    name, batch_limit, fields = "records in memory", 5000, FieldMap()
+    name, batch_limit, fields, is_sync = "records in memory", 5000, FieldMap(), True
 
     def __init__(self, store: Store, tokenizer: Tokenizer | None) -> None:
         self._store = store

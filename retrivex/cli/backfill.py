@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, fields, replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,9 +31,6 @@ def backfill(
     only: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Rows of a table of several collections.")
     ] = None,
-    places: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of the numbers; else COLLECTION.places.db.")
-    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the numbers into the collection, too.")] = False,
     counts: Annotated[
         str | None, typer.Option(metavar="TOKENIZER", help="With --write: token counts and cuts, too.")
@@ -47,8 +42,8 @@ def backfill(
 ) -> None:
     """Give the chunks of a collection the numbers it was filled without, so that hits can grow to neighbours.
 
-    Numbers come from links between records, or from offsets. Without --write the collection is only read, and FILE
-    is used beside it. A run that was stopped goes on where it was. Exit code 1: some documents have no numbers.
+    Numbers come from links between records, or from offsets. Without --write the collection is only read. A run that
+    was stopped is run again: what is written stays. Exit code 1: some documents have no numbers.
 
     \b
     Examples:
@@ -57,9 +52,8 @@ def backfill(
         --only collection_id="3f2c..."
       retrivex backfill lancedb data/lance notes --field doc_id=file --field char_start=offset
     """
-    found = import_module("retrivex.adapters.base.opening").open_collection(
-        kind.value, address, collection, layout, api_key, parse_pairs(only, "--only")
-    )
+    opening = import_module("retrivex.adapters.base.opening")
+    found = opening.open_collection(kind.value, address, collection, layout, api_key, parse_pairs(only, "--only"))
     if field:
         found.fields = replace(found.fields, **_names(found.fields, field))
     if counts is not None and not write:
@@ -67,9 +61,7 @@ def backfill(
     # what `auto` means, by its name: that never falls back to estimates, which would stay in the records
     named = DEFAULT_ENCODING if counts == "auto" else counts
     tokenizer = None if named is None else get_tokenizer(named)
-    path = places or Path(f"{collection}.places.db")
-    places_file = import_module("retrivex.adapters.base.positions_file").Places(path, create=True)
-    with places_file as file, progress("reading") as bar:
+    with progress("reading") as bar:
         steps = {"reading": bar.task_ids[0]}
 
         def report(step: str, done: int, total: int | None) -> None:
@@ -77,12 +69,10 @@ def backfill(
                 steps[step] = bar.add_task(step)
             bar.update(steps[step], completed=done, total=total)
 
-        # the address may hold a password: the part that identifies it is enough
-        origin = hashlib.sha256(f"{kind.value} {address} {sorted(only or [])}".encode()).hexdigest()[:12]
         made = import_module("retrivex.adapters.base.backfill").backfill(
-            found, file, origin=origin, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
+            found, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
         )
-    _show(made, path, as_json=as_json)
+    _show(made, as_json=as_json)
     if made.unnumbered_count or made.orphans:
         raise typer.Exit(SOME_FAILED)
 
@@ -97,12 +87,12 @@ def _names(known: Any, given: list[str]) -> dict[str, tuple[str, ...]]:
     return {name: (str(path).removeprefix(prefix),) for name, path in pairs.items()}
 
 
-def _show(made: Backfilled, path: Path, *, as_json: bool) -> None:
+def _show(made: Backfilled, *, as_json: bool) -> None:
     if as_json:
-        write_json({**asdict(made), "places": str(path)})
+        write_json(asdict(made))
         return
     how = ", ".join(f"{count:,} by {name}" for name, count in sorted(made.documents.items()))
-    write_text(f"{made.records:,} records; documents numbered: {how or 'none'}; places in {path}\n")
+    write_text(f"{made.records:,} records; documents numbered: {how or 'none'}\n")
     if made.written:
         write_text(f"{made.written:,} records have their numbers in the collection\n")
     if made.counted:

@@ -254,6 +254,7 @@ class OnlyRead(Collection):
     name = "Shelf 'docs'"
     fields = field_map("retrivex")
     batch_limit = 9
+    is_sync = True
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error

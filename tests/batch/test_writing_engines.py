@@ -15,7 +15,6 @@ from retrivex.adapters.base import retries
 from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.opening import open_collection
-from retrivex.adapters.base.positions_file import Places
 from retrivex.batch import StoreAddress, check_writer, open_writer
 from retrivex.batch.writing import Writer
 from retrivex.chunking import get_chunker
@@ -224,7 +223,7 @@ def counted(address: StoreAddress, *windows: Window) -> list[bool]:
     return [one is not None and one.holds(chunk.text, COUNTER.name) and bool(one.cuts) for chunk, one in found]
 
 
-def check_counts(address: StoreAddress, folder: Path) -> None:
+def check_counts(address: StoreAddress) -> None:
     """Write with counts; then without them, and let `retrivex backfill` write the same."""
     documents = prepare("bees.txt", 5), prepare("wasps", 3)
     assert write(address, *documents) == []
@@ -238,21 +237,18 @@ def check_counts(address: StoreAddress, folder: Path) -> None:
     write(address, *documents, counts=False)
     assert not any(stored_counts(address).values())
     collection = open_collection(address.kind, address.address, address.collection, address.layout, None)
-    with Places(folder / "p.db", create=True) as places:
-        assert backfill(collection, places, write=True, tokenizer=COUNTER).counted == 8
+    assert backfill(collection, write=True, tokenizer=COUNTER).counted == 8
     collection.close()
     assert stored_counts(address) == made
 
 
 @pytest.mark.parametrize("make", [lancedb, qdrant])
 def test_counts_are_those_that_backfill_writes(tmp_path: Path, make: Callable[[Path], StoreAddress]) -> None:
-    check_counts(make(tmp_path), tmp_path)
+    check_counts(make(tmp_path))
 
 
-def test_a_table_of_postgresql_with_a_column_gets_counts_and_one_without_is_noted(
-    postgres: Any, tmp_path: Path
-) -> None:
-    check_counts(StoreAddress("pgvector", postgres.uri, "counted"), tmp_path)
+def test_a_table_of_postgresql_with_a_column_gets_counts_and_one_without_is_noted(postgres: Any) -> None:
+    check_counts(StoreAddress("pgvector", postgres.uri, "counted"))
     address = StoreAddress("pgvector", postgres.uri, "docs")
     [note] = write(address, prepare("bees.txt", 2))
     assert "cannot keep counts in 'chunk_counts': there is no such column: add it first, of type text" in note

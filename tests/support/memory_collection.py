@@ -29,6 +29,7 @@ class MemoryCollection(Collection):
 
     name = "memory 'test'"
     batch_limit = 5000
+    is_sync = True
 
     def __init__(
         self, chunks: Sequence[Chunk] = (), make_id: MakeId = colon_id, fields: FieldMap | None = None

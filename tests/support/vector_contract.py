@@ -6,12 +6,10 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from retrivex import Chunk
 from retrivex.adapters.base.backfill import backfill
-from retrivex.adapters.base.positions_file import Places
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 from retrivex.tokens.tokenizer import CallableTokenizer
@@ -22,15 +20,14 @@ WORDS = CallableTokenizer(lambda text: len(text.split()), name="words of a text"
 class CountsContract(ChunkStoreContract):
     """Counts that are kept in records come back with them, and are no metadata of theirs."""
 
-    def test_counts_that_backfill_wrote_come_back(self, tmp_path: Path) -> None:
+    def test_counts_that_backfill_wrote_come_back(self) -> None:
         chunks = contract_chunks(documents=2, chunks=5)
         windows = [Window("doc-0", 1, 4), Window("doc-1", 0, 2)]
         with closing(self.make(chunks)) as under_test:
             store: Any = under_test.store
             before = {chunk.key: chunk for chunk in store.fetch(windows)}
             assert [count for _, count in store.fetch_counted(windows, tokenizer=WORDS.name)] == [None] * 5
-            with Places(tmp_path / "places.db", create=True) as places:
-                made = backfill(store.collection, places, write=True, tokenizer=WORDS, batch=4)
+            made = backfill(store.collection, write=True, tokenizer=WORDS, batch=4)
             assert (made.written, made.counted) == (10, 10)
             counted = store.fetch_counted(windows, tokenizer=WORDS.name)
             assert {chunk.key for chunk, _ in counted} == before.keys()

@@ -16,10 +16,8 @@ import pyarrow as pa
 import qdrant_client
 
 from retrivex.adapters.base.fields import LAYOUTS
-from retrivex.adapters.base.positions_file import PlacedCollection, Places
-from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.adapters.lancedb import LanceDBChunkStore
-from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection
+from retrivex.adapters.qdrant import QdrantChunkStore
 from retrivex.cli import app
 from retrivex.model.window import Window
 from retrivex.testing import vector_of
@@ -56,9 +54,8 @@ def qdrant(tmp_path: Path) -> Path:
     return tmp_path / "qdrant"
 
 
-def test_a_llamaindex_collection_in_qdrant_gets_its_numbers(qdrant: Path, tmp_path: Path) -> None:
-    places = str(tmp_path / "p.db")
-    said = ["backfill", "qdrant", str(qdrant), "docs", "--layout", "llamaindex", "--places", places, "--json"]
+def test_a_llamaindex_collection_in_qdrant_gets_its_numbers(qdrant: Path) -> None:
+    said = ["backfill", "qdrant", str(qdrant), "docs", "--layout", "llamaindex", "--json"]
     for write, written in (([], 0), (["--write"], 7), (["--write"], 7)):
         result = run(app, [*said, *write])
         assert result.exit_code == 0, result.output
@@ -68,10 +65,6 @@ def test_a_llamaindex_collection_in_qdrant_gets_its_numbers(qdrant: Path, tmp_pa
     try:
         found = QdrantChunkStore(client, "docs", fields="llamaindex").fetch([Window("bees.md", 2, 5)])
         assert sorted((c.metadata.chunk_id, c.text) for c in found) == [(n, f"Sentence {n}.") for n in (2, 3, 4)]
-        collection = QdrantCollection(client, "docs", fields="llamaindex")
-        with Places(places) as file:
-            beside = VectorChunkStore(PlacedCollection(collection, file)).fetch([Window("bees.md", 2, 5)])
-        assert sorted(c.text for c in beside) == sorted(c.text for c in found)
     finally:
         client.close()
 
@@ -99,7 +92,7 @@ def test_a_table_in_lancedb_with_fields_of_its_own(tmp_path: Path) -> None:
         "--field",
         "char_start=offset",
     ]
-    result = run(app, [*said, "--places", str(tmp_path / "p.db"), "--write"])
+    result = run(app, [*said, "--write"])
     assert result.exit_code == 0, result.output
     assert "4 records; documents numbered: 1 by offsets" in result.stdout
     fields = LAYOUTS["retrivex"]
@@ -113,9 +106,9 @@ def test_a_table_in_lancedb_with_fields_of_its_own(tmp_path: Path) -> None:
     ]
 
 
-def test_what_cannot_be_numbered_has_its_own_exit_code(qdrant: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_numbered_has_its_own_exit_code(qdrant: Path) -> None:
     said = ["backfill", "qdrant", str(qdrant), "docs", "--field", "doc_id=ref_doc_id", "--field", "text=_node_content"]
-    result = run(app, [*said, "--places", str(tmp_path / "p.db")])
+    result = run(app, [*said])
     assert result.exit_code == 1
     assert "without numbers, links or offsets" in result.stderr
 
@@ -130,16 +123,14 @@ def test_what_cannot_be_numbered_has_its_own_exit_code(qdrant: Path, tmp_path: P
         (["pgvector", "postgresql://127.0.0.1:1/none?connect_timeout=2", "docs"], 3, "cannot be opened"),
     ],
 )
-def test_errors_are_one_line_and_a_code(
-    options: list[str], code: int, message: str, qdrant: Path, tmp_path: Path
-) -> None:
+def test_errors_are_one_line_and_a_code(options: list[str], code: int, message: str, qdrant: Path) -> None:
     given = [str(qdrant) if option == "QDRANT" else option for option in options]
-    result = run(app, ["backfill", *given, "--places", str(tmp_path / "p.db")])
+    result = run(app, ["backfill", *given])
     assert (result.exit_code, message in result.stderr) == (code, True), result.output
 
 
-def test_rows_of_one_collection_are_only_named_for_postgresql(qdrant: Path, tmp_path: Path) -> None:
-    said = ["backfill", "qdrant", str(qdrant), "docs", "--only", "collection_id=x", "--places", str(tmp_path / "p.db")]
+def test_rows_of_one_collection_are_only_named_for_postgresql(qdrant: Path) -> None:
+    said = ["backfill", "qdrant", str(qdrant), "docs", "--only", "collection_id=x"]
     result = run(app, said)
     assert result.exit_code == 3
     assert "only a table of pgvector holds several collections" in result.stderr

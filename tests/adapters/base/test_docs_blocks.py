@@ -29,11 +29,7 @@ NOT_RUN = {
     "Milvus": [_COLLECTION.format("milvus")] * 2,
     "Weaviate": [_COLLECTION.format("weaviate")] * 2,
     "Elasticsearch and OpenSearch": [_INDEX, _INDEX, "Docker"],
-    "Your collection lacks chunk numbers": [
-        "a Qdrant server",
-        "the collection and the file that the command above made",
-        "a Qdrant server",
-    ],
+    "Your collection lacks chunk numbers": ["a Qdrant server"] * 2,
     "Caching neighbours": ["a collection of yours"],
 }
 """Blocks that are not run, and the reason that the page gives, in the order of the page."""

@@ -1,12 +1,10 @@
-"""Columns for scopes that come after a store was made, in stores that read their columns once."""
+"""Scopes under several names, in stores with columns: the first with a value counts."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,9 +14,7 @@ pytest.importorskip("psycopg")
 pytest.importorskip("milvus_lite")
 
 import lancedb
-import psycopg
 import pyarrow as pa
-import pymilvus
 from pymilvus import DataType
 from support.milvus_collections import Server as MilvusServer
 from support.postgres_server import Postgres
@@ -37,114 +33,54 @@ pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::Depre
 Scopes: TypeAlias = Mapping[int, str]
 """What a column holds, by the number of the chunk; nothing elsewhere."""
 
+Make: TypeAlias = Callable[[FieldMap, Mapping[str, Scopes]], Collection]
+
 WINDOW = [Window("d", 0, 9)]
 ALL = [0, 1, 2, 3]
 numbers = itertools.count()
 
 
-class World:
-    """A collection of four chunks of the document `d`, which gets columns."""
-
-    def __init__(self, columns: Mapping[str, Scopes]) -> None:
-        raise NotImplementedError
-
-    def add(self, column: str, scopes: Scopes) -> None:
-        raise NotImplementedError
-
-    def collection(self, fields: FieldMap) -> Collection:
-        raise NotImplementedError
-
-    async def async_collection(self, fields: FieldMap) -> tuple[Collection, Any]:
-        """Return it with what is to be closed."""
-        raise NotImplementedError
+def in_lancedb(fields: FieldMap, columns: Mapping[str, Scopes]) -> Collection:
+    made: dict[str, Any] = {
+        "doc_id": ["d"] * 4,
+        "chunk_id": ALL,
+        "text": ["x"] * 4,
+        "vector": pa.array([[1.0, *[0.0] * 7]] * 4, pa.list_(pa.float32(), 8)),
+    }
+    texts = {name: pa.array([scopes.get(n) for n in ALL], pa.string()) for name, scopes in columns.items()}
+    connection = lancedb.connect(tempfile.mkdtemp())
+    connection.create_table("t", pa.table({**made, **texts}))
+    return LanceDBCollection(connection, "t", fields=fields)
 
 
-class InLanceDB(World):
-    def __init__(self, folder: str, columns: Mapping[str, Scopes]) -> None:
-        self.folder = folder
-        made: dict[str, Any] = {
-            "doc_id": ["d"] * 4,
-            "chunk_id": ALL,
-            "text": ["x"] * 4,
-            "vector": pa.array([[1.0, 0.0]] * 4, pa.list_(pa.float32(), 2)),
-        }
-        texts = {name: pa.array([scopes.get(n) for n in ALL], pa.string()) for name, scopes in columns.items()}
-        self.table = lancedb.connect(folder).create_table("t", pa.table({**made, **texts}))
-
-    def add(self, column: str, scopes: Scopes) -> None:
-        self.table.add_columns({column: "cast(NULL as string)"})
-        for number, scope in scopes.items():
-            self.table.update(where=f"chunk_id = {number}", values={column: scope})
-
-    def collection(self, fields: FieldMap) -> Collection:
-        now = lancedb.connect(self.folder, read_consistency_interval=timedelta(0))
-        return LanceDBCollection(now, "t", fields=fields)
-
-    async def async_collection(self, fields: FieldMap) -> tuple[Collection, Any]:
-        now = await lancedb.connect_async(self.folder, read_consistency_interval=timedelta(0))
-        return LanceDBCollection(now, "t", fields=fields), None
-
-
-class InPostgres(World):
-    def __init__(self, postgres: Postgres, columns: Mapping[str, Scopes]) -> None:
-        self.postgres = postgres
-        self.table = postgres.table("id text, doc_id text, chunk_id int, text text, embedding vector(2)")
-        postgres.admin.execute(
-            f"INSERT INTO {self.table} SELECT n, 'd', n, 'x', '[1,0]' FROM generate_series(0, 3) AS n"
-        )
+def in_postgres(postgres: Postgres) -> Make:
+    def make(fields: FieldMap, columns: Mapping[str, Scopes]) -> Collection:
+        table = postgres.table("id text, doc_id text, chunk_id int, text text, embedding vector(8)")
+        rows = f"SELECT n, 'd', n, 'x', '{[1, *[0] * 7]}' FROM generate_series(0, 3) AS n"
+        postgres.admin.execute(f"INSERT INTO {table} {rows}")
         for column, scopes in columns.items():
-            self.add(column, scopes)
+            postgres.admin.execute(f"ALTER TABLE {table} ADD COLUMN {column} text")
+            for number, scope in scopes.items():
+                postgres.admin.execute(f"UPDATE {table} SET {column} = %s WHERE chunk_id = %s", (scope, number))
+        return PgvectorCollection(postgres.pool, table, fields=fields)
 
-    def add(self, column: str, scopes: Scopes) -> None:
-        self.postgres.admin.execute(f"ALTER TABLE {self.table} ADD COLUMN {column} text")
-        for number, scope in scopes.items():
-            self.postgres.admin.execute(f"UPDATE {self.table} SET {column} = %s WHERE chunk_id = %s", (scope, number))
-
-    def collection(self, fields: FieldMap) -> Collection:
-        return PgvectorCollection(self.postgres.pool, self.table, fields=fields)
-
-    async def async_collection(self, fields: FieldMap) -> tuple[Collection, Any]:
-        client = await psycopg.AsyncConnection.connect(self.postgres.uri, autocommit=True)
-        return PgvectorCollection(client, self.table, fields=fields), client
+    return make
 
 
-class InMilvus(World):
-    """Milvus Lite adds no columns: the collection is made anew under its name, as any user may do it."""
-
-    def __init__(self, server: MilvusServer, columns: Mapping[str, Scopes], *, dynamic: bool) -> None:
-        self.server, self.dynamic, self.name = server, dynamic, f"scopes_{next(numbers)}"
-        self.columns = dict(columns)
-        self._make()
-
-    def _make(self) -> None:
-        texts = [(name, DataType.VARCHAR) for name in ("text", "doc_id", *self.columns)]
-        self.server.fill(
-            columns=[*texts, ("chunk_id", DataType.INT64)], dynamic=self.dynamic, indexed=["doc_id"], name=self.name
-        )
+def in_milvus(server: MilvusServer, *, dynamic: bool) -> Make:
+    def make(fields: FieldMap, columns: Mapping[str, Scopes]) -> Collection:
+        name = f"scopes_{next(numbers)}"
+        texts = [(column, DataType.VARCHAR) for column in ("text", "doc_id", *columns)]
+        server.fill(columns=[*texts, ("chunk_id", DataType.INT64)], dynamic=dynamic, indexed=["doc_id"], name=name)
         records = [
             {"pk": f"d:{n}", "vector": [1.0] * 8, "text": "x", "doc_id": "d", "chunk_id": n}
-            | {name: scopes[n] for name, scopes in self.columns.items() if n in scopes}
+            | {column: scopes[n] for column, scopes in columns.items() if n in scopes}
             for n in ALL
         ]
-        self.server.client.insert(self.name, records)
+        server.client.insert(name, records)
+        return MilvusCollection(server.client, name, fields=fields)
 
-    def add(self, column: str, scopes: Scopes) -> None:
-        self.columns[column] = scopes
-        self.server.client.drop_collection(self.name)
-        self._make()
-
-    def collection(self, fields: FieldMap) -> Collection:
-        return MilvusCollection(self.server.client, self.name, fields=fields)
-
-    async def async_collection(self, fields: FieldMap) -> tuple[Collection, Any]:
-        made = getattr(pymilvus, "AsyncMilvusClient", None)
-        if not hasattr(made, "describe_collection"):
-            pytest.skip("pymilvus before 2.6")
-        client = made(self.server.uri)
-        return MilvusCollection(None, self.name, async_client=client, fields=fields), client
-
-
-Make: TypeAlias = Callable[[Mapping[str, Scopes]], World]
+    return make
 
 
 @pytest.fixture(params=["lancedb", "pgvector", "milvus", "milvus with a dynamic field", "milvus with templates"])
@@ -152,126 +88,49 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     """Give what makes a collection with these columns for scopes."""
     kind = request.param
     if kind == "lancedb":
-        with tempfile.TemporaryDirectory() as folder:
-            yield lambda columns: InLanceDB(folder, columns)
+        yield in_lancedb
     elif kind == "pgvector":
-        postgres = request.getfixturevalue("postgres")
-        yield lambda columns: InPostgres(postgres, columns)
+        yield in_postgres(request.getfixturevalue("postgres"))
     else:
         server = request.getfixturevalue("templates" if kind == "milvus with templates" else "lite")
-        yield lambda columns: InMilvus(server, columns, dynamic=kind == "milvus with a dynamic field")
-
-
-class Asked:
-    """What a caller sees, by neighbours and by hits, which must be the same."""
-
-    def __init__(self, collection: Collection) -> None:
-        self.store = VectorChunkStore(collection)
-        width = 8 if isinstance(collection, MilvusCollection) else 2
-        self.retriever = VectorRetriever(collection, lambda question: [1.0, *[0.0] * (width - 1)])
-
-    def sees(self, scope: Scope) -> list[int]:
-        found = sorted(chunk.metadata.chunk_id for chunk in self.store.fetch(WINDOW, scope))
-        assert found == sorted(hit.chunk.metadata.chunk_id for hit in self.retriever.retrieve("x", scope=scope))
-        return found
-
-    async def asees(self, scope: Scope) -> list[int]:
-        found = sorted(chunk.metadata.chunk_id for chunk in await self.store.afetch(WINDOW, scope))
-        hits = await self.retriever.aretrieve("x", scope=scope)
-        assert found == sorted(hit.chunk.metadata.chunk_id for hit in hits)
-        return found
+        yield in_milvus(server, dynamic=kind == "milvus with a dynamic field")
 
 
 TWO = FieldMap(scope=("tenant", "scope"))
 
-# names of the scope, columns at first, the one that is added, and whose each chunk is then
-LATER = [
-    pytest.param(FieldMap(), {}, "scope", {1: "acme"}, {1: "acme"}, id="the only one"),
-    pytest.param(TWO, {}, "tenant", {1: "acme"}, {1: "acme"}, id="the first of two"),
-    pytest.param(TWO, {}, "scope", {1: "acme"}, {1: "acme"}, id="the second of two"),
-    pytest.param(
-        TWO, {"tenant": {2: "bee"}}, "scope", {1: "acme", 2: "acme"}, {1: "acme", 2: "bee"}, id="after the first"
-    ),
-    pytest.param(TWO, {"scope": {1: "acme"}}, "tenant", {1: "bee"}, {1: "bee"}, id="before the second"),
-]
 
-
-def seen_by(owners: Scopes) -> dict[Any, list[int]]:
-    """Return which chunks each caller may see."""
-    callers: list[Any] = [None, "bee", ("acme", None), ("acme", "bee"), "acme"]
-    return {one: [n for n in ALL if owners.get(n) in (one if isinstance(one, tuple) else (one,))] for one in callers}
-
-
-@pytest.mark.parametrize(("fields", "columns", "added", "scopes", "owners"), LATER)
-def test_a_column_for_scopes_that_is_added_later_counts_at_once(
-    make: Make, fields: FieldMap, columns: Mapping[str, Scopes], added: str, scopes: Scopes, owners: Scopes
+@pytest.mark.parametrize(
+    ("fields", "columns", "owners"),
+    [
+        (FieldMap(), {}, {}),
+        (FieldMap(), {"scope": {1: "acme"}}, {1: "acme"}),
+        (TWO, {"scope": {1: "acme"}}, {1: "acme"}),
+        (TWO, {"tenant": {2: "bee"}, "scope": {1: "acme", 2: "acme"}}, {1: "acme", 2: "bee"}),
+    ],
+)
+def test_the_first_name_with_a_value_says_whose_a_record_is(
+    make: Make, fields: FieldMap, columns: Mapping[str, Scopes], owners: Scopes
 ) -> None:
-    world = make(columns)
-    asked = Asked(world.collection(fields))
-    before = seen_by({number: name for known in columns.values() for number, name in known.items()})
-    for _ in range(6):  # PostgreSQL prepares a statement after some
-        assert asked.sees("acme") == before["acme"]
-    assert {scope: asked.sees(scope) for scope in before} == before
-    world.add(added, scopes)
-    after = seen_by(owners)
-    assert {scope: asked.sees(scope) for scope in reversed(after)} == after
-
-
-@pytest.mark.parametrize(("fields", "columns", "added", "scopes", "owners"), LATER)
-def test_an_async_client_sees_such_a_column_too(
-    make: Make, fields: FieldMap, columns: Mapping[str, Scopes], added: str, scopes: Scopes, owners: Scopes
-) -> None:
-    world = make(columns)
-
-    async def look() -> None:
-        collection, client = await world.async_collection(fields)
-        asked = Asked(collection)
-        before = seen_by({number: name for known in columns.values() for number, name in known.items()})
-        assert {scope: await asked.asees(scope) for scope in before} == before
-        world.add(added, scopes)
-        after = seen_by(owners)
-        assert {scope: await asked.asees(scope) for scope in after} == after  # None is the first to ask
-        if client is not None:
-            await client.close()
-
-    asyncio.run(look())
-
-
-@pytest.mark.parametrize("call", ["query", "search"])
-def test_a_column_that_comes_between_looking_at_milvus_and_asking_it_counts(
-    call: str, lite: MilvusServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = InMilvus(lite, {}, dynamic=False)
-    collection = world.collection(FieldMap())
-    sent, late = getattr(lite.client, call), iter(["scope"])
-
-    def send(*args: Any, **kwargs: Any) -> Any:
-        for column in late:
-            world.add(column, {1: "acme"})
-        return sent(*args, **kwargs)
-
-    monkeypatch.setattr(lite.client, call, send)
-    if call == "query":
-        found = VectorChunkStore(collection).fetch(WINDOW)
-    else:
-        found = [hit.chunk for hit in VectorRetriever(collection, lambda question: [1.0] * 8).retrieve("x")]
-    assert sorted(chunk.metadata.chunk_id for chunk in found) == [0, 2, 3]
+    collection = make(fields, columns)
+    store, retriever = VectorChunkStore(collection), VectorRetriever(collection, lambda question: [1.0, *[0.0] * 7])
+    callers: list[Scope] = [None, "bee", ["acme", None], ["acme", "bee"], "acme"]
+    for scope in callers:
+        seen = [n for n in ALL if owners.get(n) in (scope if isinstance(scope, list) else (scope,))]
+        assert sorted(chunk.metadata.chunk_id for chunk in store.fetch(WINDOW, scope)) == seen
+        assert sorted(hit.chunk.metadata.chunk_id for hit in retriever.retrieve("x", scope=scope)) == seen
 
 
 def test_a_column_beside_a_struct_takes_no_scope_away() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        world = InLanceDB(folder, {})
-        world.table.drop_columns(["text"])
-        rows = world.table.to_arrow().append_column("text", pa.array(["x"] * 4))
-        inner = [{"scope": "acme" if n == 1 else None} for n in ALL]
-        rows = rows.append_column("metadata", pa.array(inner, pa.struct([("scope", pa.string())])))
-        world.table = lancedb.connect(folder).create_table("t", rows, mode="overwrite")
-        asked = Asked(world.collection(FieldMap()))
-        assert asked.sees(None) == [0, 2, 3]
-        world.add("scope", {2: "bee"})
-        for again in (asked, Asked(world.collection(FieldMap()))):
-            assert {scope: again.sees(scope) for scope in (None, "acme", "bee")} == {
-                None: [0, 3],
-                "acme": [1],
-                "bee": [2],
-            }
+    connection = lancedb.connect(tempfile.mkdtemp())
+    inner = [{"scope": "acme" if n == 1 else None} for n in ALL]
+    made = {
+        "doc_id": ["d"] * 4,
+        "chunk_id": ALL,
+        "text": ["x"] * 4,
+        "metadata": pa.array(inner, pa.struct([("scope", pa.string())])),
+        "scope": pa.array([None, None, "bee", None], pa.string()),
+    }
+    connection.create_table("t", pa.table(made))
+    store = VectorChunkStore(LanceDBCollection(connection, "t"))
+    seen = {scope: sorted(chunk.metadata.chunk_id for chunk in store.fetch(WINDOW, scope)) for scope in (None, "acme")}
+    assert seen == {None: [0, 3], "acme": [1]}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.adapters.base.fields import FieldMap
-from retrivex.adapters.base.scopes import scope_alternatives, scope_columns_to_come
+from retrivex.adapters.base.scopes import scope_alternatives
 from retrivex.model.chunk import allowed_scopes
 
 names = st.sampled_from([None, "acme", "bee"])
@@ -27,12 +27,3 @@ def test_a_record_is_found_by_the_scope_that_is_read_of_it(
 def test_what_comes_after_a_place_that_is_never_empty_is_not_asked() -> None:
     found = scope_alternatives(["tenant", "scope"], allowed_scopes(["x", None]), lambda at, _: at, lambda _: None)
     assert found == [["tenant"]]
-
-
-def test_columns_that_may_be_added_yet_are_named_by_path_and_by_root() -> None:
-    two = FieldMap(scope=("tenant", "meta.scope"))
-    assert scope_columns_to_come(two, {"id"}) == ["meta", "meta.scope", "tenant"]
-    assert scope_columns_to_come(two, {"tenant", "meta"}) == ["meta.scope"]
-    assert scope_columns_to_come(two.under("metadata"), {"id"}) == ["metadata"]
-    assert scope_columns_to_come(two.under("metadata"), {"metadata"}) == []
-    assert scope_columns_to_come(FieldMap(scope=()), set()) == []

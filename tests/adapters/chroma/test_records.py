@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,13 +20,10 @@ chromadb = pytest.importorskip("chromadb")
 from support.chroma_server import FIELDS, ChromaServer, write  # noqa: E402
 from support.scanning import scanned  # noqa: E402
 
-from retrivex.adapters.base.backfill import backfill  # noqa: E402
 from retrivex.adapters.base.collection import ByIds  # noqa: E402
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
-from retrivex.adapters.base.positions_file import Places  # noqa: E402
 from retrivex.adapters.chroma import ChromaChunkStore, ChromaCollection, ChromaRetriever  # noqa: E402
 from retrivex.adapters.chroma.filters import of_windows  # noqa: E402
-from retrivex.errors import StoreError  # noqa: E402
 
 # ---- windows and limits
 
@@ -165,39 +161,6 @@ def test_a_scan_sees_every_record_once_in_pages(chroma: ChromaServer) -> None:
     collection = ChromaCollection(chroma.client, chroma.fill(contract_chunks(3, 7)))
     seen = [record.id for record in scanned(collection)]
     assert sorted(seen) == sorted(colon_id(f"doc-{d}", n) for d in range(3) for n in range(7))
-
-
-def test_a_backfill_goes_on_where_it_was_though_records_were_deleted(chroma: ChromaServer, tmp_path: Path) -> None:
-    name = chroma.fill(contract_chunks(3, 7))
-    collection = ChromaCollection(chroma.client, name)
-
-    def stop(step: str, done: int, total: int | None) -> None:
-        if done >= 8:
-            raise KeyboardInterrupt
-
-    with Places(tmp_path / "places.db", create=True) as places:
-        with pytest.raises(KeyboardInterrupt):
-            backfill(collection, places, batch=4, report=stop)
-        chroma.client.get_collection(name).delete(ids=["doc-0:0", "doc-0:1", "doc-0:6"])
-        made = backfill(collection, places, batch=4)
-        assert (made.records, made.documents) == (18, {"numbers": 3})
-        assert places.ids([Window("doc-0", 0, 9)]) == [f"doc-0:{n}" for n in (2, 3, 4, 5)]
-        assert places.ids([Window("doc-1", 0, 9)]) == [f"doc-1:{n}" for n in range(7)]
-
-
-def test_a_collection_that_shrinks_all_the_time_is_given_up_on(chroma: ChromaServer, tmp_path: Path) -> None:
-    name = chroma.fill(contract_chunks(3, 20))
-    opened, left = chroma.client.get_collection(name), [colon_id(f"doc-{d}", n) for d in range(3) for n in range(20)]
-    with (
-        Places(tmp_path / "places.db", create=True) as places,
-        pytest.raises(StoreError, match="records are deleted while it is read"),
-    ):
-        backfill(
-            ChromaCollection(chroma.client, name),
-            places,
-            batch=4,
-            report=lambda step, done, total: opened.delete(ids=[left.pop(0)]),
-        )
 
 
 def test_writing_sets_metadata_and_leaves_the_rest(chroma: ChromaServer) -> None:

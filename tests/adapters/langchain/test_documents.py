@@ -190,51 +190,6 @@ def _pieces(*, add_start_index: bool) -> tuple[str, list[Document]]:
     return text, splitter.split_documents([Document(text, metadata={"source": "bees.txt"})])
 
 
-def test_pieces_in_a_wrong_order_are_never_glued_to_a_text_that_is_in_no_source(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    text, pieces = _pieces(add_start_index=False)
-    random.Random(7).shuffle(pieces)
-    vectors = InMemoryVectorStore.from_documents(pieces, Bags())
-    config = RetrievalConfig(token_budget=400, tokenizer="estimate")
-    made = RetriVexRetriever(vectors.as_retriever(), config, chunk_store=pieces).invoke("bees left hive 17")
-    assert all(document.page_content in text for document in made)
-    warning = "pieces of 1 of 1 documents, first 'bees.txt', are not in the text's order"
-    assert any(said.startswith(warning) for said in made[0].metadata["warnings"])
-    assert warning in caplog.text
-
-
-def _paragraphs(chunk_overlap: int) -> tuple[dict[str, str], list[Document]]:
-    """Documents of short paragraphs, which a splitter keeps whole: few pieces repeat the end of the one before."""
-    texts = {}
-    for doc in range(8):
-        paragraphs = []
-        for n in range(12):
-            sentence = f"Hive {n} of garden {doc} holds {n * 7919 % 1000} bees"
-            longer = n == 5 + doc % 3
-            paragraphs.append(
-                f"{sentence}, and the keeper {doc * 31 + n} says so."
-                if not longer
-                else " and ".join(f"{sentence} at {m}" for m in range(7)) + "."
-            )
-        texts[f"garden{doc}.md"] = "\n\n".join(paragraphs)
-    splitter = RecursiveCharacterTextSplitter(chunk_size=80, chunk_overlap=chunk_overlap)
-    return texts, splitter.split_documents([Document(text, metadata={"source": name}) for name, text in texts.items()])
-
-
-def test_a_list_that_is_in_no_order_is_seen_though_single_documents_show_too_little_of_it() -> None:
-    texts, pieces = _paragraphs(chunk_overlap=30)
-    assert chunk_store_from_documents(pieces).warnings == ()
-    shuffled = random.Random(7).sample(pieces, len(pieces))
-    store = chunk_store_from_documents(shuffled)
-    assert store.warnings[0].startswith("pieces of 8 of 8 documents")
-    assert "are not in the text's order" in store.warnings[0]
-    vectors = InMemoryVectorStore.from_documents(pieces, Bags())
-    config = RetrievalConfig(token_budget=400, tokenizer="estimate")
-    made = RetriVexRetriever(vectors.as_retriever(), config, chunk_store=store).invoke("bees of hive 5 of garden 3")
-    assert all(" ".join(one.page_content.split()) in " ".join(texts[one.metadata["doc_id"]].split()) for one in made)
-
-
 def test_pieces_between_those_of_other_documents_without_overlaps_are_warned_of() -> None:
     pieces = [
         Document(f"Hive {n} holds {n * 7919 % 1000} bees.", metadata={"source": f"garden{doc}.md"})

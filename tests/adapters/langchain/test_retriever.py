@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,17 +28,9 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from support.langchain_world import BEES, CONFIG, QUESTION, ROOMY, Bags, Distances, Fixed, Unscored, cut
-from support.memory_collection import MemoryCollection
 
-from retrivex.adapters.base.backfill import backfill
-from retrivex.adapters.base.collection import Record
-from retrivex.adapters.base.fields import LAYOUTS
-from retrivex.adapters.base.positions_file import PlacedCollection, Places
-from retrivex.adapters.base.store import VectorChunkStore
 from retrivex.adapters.langchain import RetriVexRetriever, VectorStoreChunkStore
 from retrivex.errors import RerankError, RetrivexError
-from retrivex.stores import CachedChunkStore
-from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = pytest.mark.integration
@@ -470,28 +461,6 @@ def test_hits_without_numbers_say_how_to_number_the_collection(vectors: InMemory
     )
     assert any("they have no chunk number" in said for said in made[0].metadata["warnings"])
     assert any("`retrivex backfill STORE ADDRESS COLLECTION --write`" in said for said in made[0].metadata["warnings"])
-
-
-@pytest.mark.parametrize("cached", [False, True])
-def test_hits_are_found_by_their_ids_in_a_positions_file(
-    vectors: InMemoryVectorStore, pieces: list[Document], text: str, tmp_path: Path, *, cached: bool
-) -> None:
-    collection = MemoryCollection(fields=LAYOUTS["langchain"])
-    collection.records = [
-        Record(id, {"page_content": known["text"], **known["metadata"]}) for id, known in vectors.store.items()
-    ]
-    with Places(tmp_path / "wiki.places.db", create=True) as places:
-        backfill(collection, places)
-        beside: Any = VectorChunkStore(PlacedCollection(collection, places))
-        store = CachedChunkStore(beside, SQLiteCache(tmp_path / "cache.db"), name="wiki") if cached else beside
-        retriever = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=store)
-        made = retriever.invoke(QUESTION)
-        assert asyncio.run(retriever.ainvoke(QUESTION)) == made
-    in_memory = RetriVexRetriever(vectors.as_retriever(), CONFIG, chunk_store=pieces).invoke(QUESTION)
-    assert [document.page_content for document in made] == [document.page_content for document in in_memory]
-    assert any(len(document.metadata["chunk_ids"]) > 1 for document in made)
-    assert all(document.page_content in text for document in made)
-    assert not any("stay as they are" in said for said in made[0].metadata.get("warnings", ()))
 
 
 def test_the_ids_of_the_store_are_kept_where_the_pieces_have_none(

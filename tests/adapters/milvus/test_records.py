@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +16,7 @@ from support.milvus_collections import Recording, Server, numbers
 from support.scanning import scanned
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.fields import FieldMap, colon_id
-from retrivex.adapters.base.positions_file import Places
 from retrivex.adapters.milvus import (
     MILVUS_LAYOUTS,
     MilvusChunkStore,
@@ -29,7 +26,6 @@ from retrivex.adapters.milvus import (
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
-from retrivex.tokens.tokenizer import get_tokenizer
 
 pytestmark = [
     pytest.mark.integration,
@@ -184,40 +180,3 @@ def test_a_collection_that_makes_its_own_ids_is_not_written_to(lite: Server) -> 
     lite.client.create_collection(name, dimension=8, auto_id=True)
     with pytest.raises(StoreError, match="makes ids by itself"):
         MilvusCollection(lite.client, name).write({"1": {"doc_id": "d"}})
-
-
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("pk", "it holds the ids"),
-        ("year", "it is a field of type INT64"),
-        ("more", "it is a field of type JSON"),
-        ("vector", "it is a field of type FLOAT_VECTOR"),
-        ("year.counts", "it is inside a field of type INT64"),
-        ("note", None),
-        ("more.counts", None),
-    ],
-)
-def test_fields_that_take_counts_and_fields_that_do_not(
-    milvus: Server, path: str, reason: str | None, tmp_path: Path
-) -> None:
-    columns = [("year", DataType.INT64), ("more", DataType.JSON), ("note", DataType.VARCHAR)]
-    name = milvus.fill(contract_chunks(1, 3), columns=columns)
-    collection = MilvusCollection(milvus.client, name, fields=FieldMap(counts=path, embedding=()))
-    assert collection.refuses_text(path) == reason
-    before = scanned(collection)
-    with Places(tmp_path / "p.db", create=True) as places:
-        if reason is None:
-            assert backfill(collection, places, write=True, tokenizer=get_tokenizer("estimate")).counted == 3
-        else:
-            with pytest.raises(StoreError, match=f"cannot keep counts in '{path}': {reason}"):
-                backfill(collection, places, write=True, tokenizer=get_tokenizer("estimate"))
-            assert scanned(collection) == before
-
-
-def test_fields_beside_the_columns_take_counts_where_there_are_such(milvus: Server) -> None:
-    columns = [("doc_id", DataType.VARCHAR), ("chunk_id", DataType.INT64), ("text", DataType.VARCHAR)]
-    open_, closed = (milvus.fill(columns=columns, dynamic=dynamic) for dynamic in (True, False))
-    assert MilvusCollection(milvus.client, open_).refuses_text("chunk_counts") is None
-    said = MilvusCollection(milvus.client, closed).refuses_text("chunk_counts")
-    assert said == "there is no such field, and none can be added"

@@ -61,25 +61,6 @@ def test_field_names_that_are_no_plain_words(qdrant: Connection) -> None:
     assert '\'"meta data"."file name"\'' in store.warnings[0]
 
 
-def test_strict_mode_is_not_asked_in_other_ways_without_a_word(qdrant: Connection) -> None:
-    client, server, name = qdrant.client, qdrant.server, qdrant.name
-    fill(client, contract_chunks(1, 3), name=name)
-    client.create_payload_index(name, "doc_id", field_schema="keyword")
-    client.create_payload_index(name, "chunk_id", field_schema="integer")
-    other = AsyncQdrantClient(url=server.url, check_compatibility=False)
-    store = QdrantChunkStore(client, name, async_client=other)
-    server.is_strict = True
-    for found in (store.fetch([Window("nowhere", 0, 3)]), asyncio.run(store.afetch([Window("nowhere", 0, 3)]))):
-        assert found == []
-    [warning] = store.warnings
-    assert "nothing found; chunk numbers as texts were not looked for" in warning
-    assert len(store.fetch([Window("doc-0", 0, 3)])) == 3
-    with pytest.raises(StoreError, match="Index required"):
-        QdrantChunkStore(client, name, fields=FieldMap(chunk_id="page")).fetch(
-            [Window("doc-0", 0, 3), Window("7", 0, 1)]
-        )
-
-
 def test_nobody_without_a_scope_sees_anything(qdrant: Connection) -> None:
     client, name = qdrant.client, qdrant.name
     fill(client, contract_chunks(1, 3), name=name)

@@ -123,7 +123,6 @@ class HitCases(OnServer):
         retriever = self.kit.retriever(client, index, lambda question: vector_of("a"), vector_name="vektor")
         with pytest.raises(StoreError, match=r"no vectors in 'vektor'.*its vector fields: embedding"):
             retriever.retrieve("which?")
-        server.forbidden.add("_mapping")
         blind = FieldMap(embedding=(), text=())
         with pytest.raises(StoreError, match="no vectors in None"):
             self.kit.retriever(client, index, lambda question: vector_of("a"), fields=blind).retrieve("which?")

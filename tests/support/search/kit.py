@@ -103,7 +103,7 @@ class SearchContract(CountsContract):
 
     kit: Kit
     make_id: MakeId | None = None
-    most_in_a_request = 5000
+    most_in_a_request = 500
 
     @pytest.fixture(autouse=True)
     def _served(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -31,21 +30,17 @@ class MappingCases(OnServer):
             assert store.fetch([Window(name, 0, 3)], "Acme") == []
         assert '"doc_id.keyword"' in json.dumps(server.log[-1][2])
 
-    def test_a_text_alone_is_told_of_and_refused(self, client: Any, server: SearchServer) -> None:
+    def test_a_text_alone_is_told_of_and_refused(self, client: Any) -> None:
         index = self.kit.fill(client, contract_chunks(1, 3), properties={**EXACT, "doc_id": {"type": "text"}})
         store = self.kit.store(client, index)
         (warning,) = store.warnings
-        assert f"PUT /{index}/_mapping" in warning
-        assert "_update_by_query" in warning
+        assert "put a keyword field beside it" in warning
         with pytest.raises(StoreError, match="cannot be matched letter by letter"):
             store.fetch([Window("doc-0", 0, 3)])
-        found = re.search(r"_mapping (\{.*\}) and", warning)
-        assert found is not None
-        advised = {**EXACT, **json.loads(found[1])["properties"]}
-        better = self.kit.store(client, self.kit.fill(client, contract_chunks(1, 3), properties=advised))
-        assert better.warnings == ()
-        assert len(better.fetch([Window("doc-0", 0, 3)])) == 3
-        assert "no such field" not in str(server.log[-1])
+        better = {**EXACT, "doc_id": {"type": "text", "fields": {"keyword": {"type": "keyword"}}}}
+        index = self.kit.fill(client, contract_chunks(1, 3), properties=better)
+        assert self.kit.store(client, index).warnings == ()
+        assert len(self.kit.store(client, index).fetch([Window("doc-0", 0, 3)])) == 3
 
     def test_numbers_kept_as_texts_are_listed_one_by_one(self, client: Any) -> None:
         properties = {**EXACT, "chunk_id": {"type": "keyword"}}
@@ -54,19 +49,6 @@ class MappingCases(OnServer):
         self.kit.put(client, index, records)
         found = self.kit.store(client, index).fetch([Window("d", 8, 12), Window("d", 99, 101)])
         assert sorted(chunk.metadata.chunk_id for chunk in found) == [8, 9, 10, 11, 99, 100]
-
-    def test_names_too_long_for_the_index_are_told_of(self, client: Any) -> None:
-        long, short = "n" * 257, "n" * 256
-        chunks = [Chunk(f"{name} {n}", ChunkMetadata(name, n)) for name in (long, short) for n in range(3)]
-        index = self.kit.fill(client, chunks, properties={}, make_id=colon_id)  # dynamic mapping: ignore_above is 256
-        store = self.kit.store(client, index)
-        assert [chunk.key for chunk in store.fetch([Window(short, 1, 2)])] == [(short, 1)]
-        assert store.warnings == ()
-        assert store.fetch([Window(long, 1, 2)]) == []
-        (warning,) = store.warnings
-        assert "doc_id.keyword leaves out what is longer than 256 characters" in warning
-        by_ids = self.kit.store(client, index, make_id=colon_id)
-        assert [chunk.key for chunk in by_ids.fetch([Window(long, 1, 2)])] == [(long, 1)]
 
     def test_keys_with_dots_are_those_of_objects(self, client: Any) -> None:
         records = {
@@ -89,16 +71,6 @@ class MappingCases(OnServer):
         with pytest.raises(StoreError, match="scope cannot be matched letter by letter"):
             store.fetch([Window("doc-0", 0, 3)], "acme")
 
-    def test_a_mapping_that_may_not_be_read_is_told_of(self, client: Any, server: SearchServer) -> None:
-        chunks = [Chunk(f"text {n}", ChunkMetadata("Bees.md", n, scope="acme")) for n in range(3)]
-        index = self.kit.fill(client, chunks, properties={})
-        server.forbidden.add("_mapping")
-        store = self.kit.store(client, index)
-        assert "its mapping may not be read (action is unauthorized)" in store.warnings[0]
-        before = len(server.log)
-        assert len(store.fetch([Window("Bees.md", 0, 3)], "acme")) == 3
-        assert len(server.log) == before + 1
-
     def test_a_mapping_is_read_later_where_the_server_is_down_at_first(self, client: Any, server: SearchServer) -> None:
         index = self.kit.fill(client, contract_chunks(1, 3))
         server.failing = [429, 429, 429]
@@ -107,5 +79,5 @@ class MappingCases(OnServer):
         assert server.failing == []
 
     def test_an_index_that_is_not_there_is_an_error_at_once(self, client: Any) -> None:
-        with pytest.raises(StoreError, match=r"index 'nowhere': its mapping cannot be read .*no such index"):
+        with pytest.raises(StoreError, match=r"index 'nowhere' cannot be read .*no such index"):
             self.kit.store(client, "nowhere")

@@ -22,28 +22,6 @@ class RequestCases(OnServer):
 
     # ---- requests
 
-    def test_windows_with_more_clauses_than_a_search_may_have_are_one_request_still(
-        self, client: Any, server: SearchServer
-    ) -> None:
-        chunks = contract_chunks(documents=5, chunks=12)
-        index = self.kit.fill(client, chunks)
-        store = self.kit.store(client, index, timeout_s=60)
-        windows = [Window(f"doc-{d}", n + d % 7, n + d % 7 + 1) for d in range(5) for n in range(0, 10, 2)]
-        windows += [Window(f"name-{n}", n, n + 1) for n in range(1500)]
-        before = len(server.log)
-        found = store.fetch(windows)
-        assert len(server.log) == before + 1
-        assert len(server.log[-1][2]) >= 4  # several searches in it, a header and a body each
-        wanted = {(w.doc_id, n) for w in windows for n in range(w.start, w.end)}
-        assert {chunk.key for chunk in found} == wanted & {chunk.key for chunk in chunks}
-
-    def test_a_part_that_fails_fails_the_whole(self, client: Any, server: SearchServer) -> None:
-        index = self.kit.fill(client, contract_chunks(1, 3))
-        store = self.kit.store(client, index)
-        server.part_fails = 429
-        with pytest.raises(StoreError, match=r"is down, asked 3 times .*as the test wants it"):
-            store.fetch([Window(f"name-{n}", n, n + 1) for n in range(1500)])
-
     def test_places_kept_too_often_are_an_error_and_no_silent_loss(
         self, client: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -122,24 +100,6 @@ class RequestCases(OnServer):
 
         asyncio.run(ask())
 
-    def test_an_async_client_alone_is_told_of_a_mapping_that_may_not_be_read(
-        self, client: Any, server: SearchServer
-    ) -> None:
-        index = self.kit.fill(client, contract_chunks(1, 3), properties={})
-        server.forbidden.add("_mapping")
-
-        async def warned() -> tuple[str, ...]:
-            async_client = self.kit.async_client(server.url)
-            try:
-                store = self.kit.store(async_client, index)
-                assert store.warnings == ()
-                assert len(await store.afetch([Window("doc-0", 0, 3)])) == 3
-                return tuple(store.warnings)
-            finally:
-                await async_client.close()
-
-        assert "its mapping may not be read" in asyncio.run(warned())[0]
-
     def test_both_clients_beside_each_other(self, client: Any, server: SearchServer) -> None:
         index = self.kit.fill(client, contract_chunks(2, 4))
 
@@ -187,7 +147,7 @@ class RequestCases(OnServer):
         [
             ({"timeout_s": 0}, "timeout_s is 0"),
             ({"timeout_s": True}, "timeout_s is True"),
-            ({"index": ""}, "index is ''"),
+            ({"index": ""}, "the collection is ''"),
             ({"client": "http://localhost"}, "client is str"),
             ({"async_client": "http://localhost"}, "async_client is str"),
             ({"search": "hybrid"}, "search is 'hybrid'"),

@@ -14,7 +14,6 @@ from support.search.server import SearchServer
 from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import ByWindows, Scan
 from retrivex.adapters.base.fields import FieldMap, colon_id
-from retrivex.adapters.base.positions_file import Places
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
@@ -99,7 +98,7 @@ class RecordCases(OnServer):
         assert printed.count("In spring she lays up to 2,000 eggs a day. Drones are driven out in autumn.") == 2
 
     @pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
-    def test_records_without_numbers_get_them(self, client: Any, framework: str, tmp_path: Path) -> None:
+    def test_records_without_numbers_get_them(self, client: Any, framework: str) -> None:
         written = json.loads(json.dumps(RECORDS[self.kit.flavour][framework]))
         written["mapping"]["properties"]["metadata"]["properties"].pop("chunk_index")
         for record in written["records"].values():
@@ -108,8 +107,7 @@ class RecordCases(OnServer):
         self.kit.create(client, index, written["mapping"])
         self.kit.put(client, index, written["records"])
         collection = self.kit.collection(client, index, fields=framework)
-        with Places(tmp_path / "places.db", create=True) as places:
-            done = backfill(collection, places, write=True, batch=2)
+        done = backfill(collection, write=True, batch=2)
         assert (done.records, done.written) == (3, 3)
         store = self.kit.store(client, index, fields=framework)
         assert store.warnings == ()

@@ -31,8 +31,7 @@ class SearchServer:
     """A server of one flavour, `elasticsearch` or `opensearch`.
 
     `log` has every request as (method, path, body). `hang_s` makes it slow, `failing` lists statuses that the next
-    requests are answered with, `forbidden` ends of paths that are answered with a 403; with `part_fails`, a status,
-    parts of an `_msearch` fail.
+    requests are answered with.
     """
 
     def __init__(self, flavour: str) -> None:
@@ -41,8 +40,6 @@ class SearchServer:
         self.log: list[tuple[str, str, Any]] = []
         self.hang_s = 0.0
         self.failing: list[int] = []
-        self.forbidden: set[str] = set()
-        self.part_fails: int | None = None
         self.points: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {}
         self.lock = threading.Lock()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -87,8 +84,6 @@ class SearchServer:
                 return {"_shards": {"failed": 0}}
             case (("POST" | "PUT"), *_, "_bulk"):
                 return self._bulk(body, path.strip("/").removesuffix("_bulk").strip("/") or None)
-            case "POST", *_, "_msearch":
-                return {"took": 1, "responses": [self._part(*pair) for pair in zip(body[::2], body[1::2], strict=True)]}
             case "POST", name, "_pit" if self.flavour == "elasticsearch":
                 return {"id": self._open(name, parameters["keep_alive"])}
             case "POST", "_search":
@@ -103,16 +98,6 @@ class SearchServer:
         return self.indices[name]
 
     # ---- searching
-
-    def _part(self, header: Mapping[str, Any], body: Any) -> dict[str, Any]:
-        if not set(header) <= {"index", "allow_partial_search_results"}:
-            raise BadQueryError("illegal_argument_exception", f"key {sorted(header)} is not supported in the metadata")
-        if self.part_fails is not None:
-            return {**_error("exception", "as the test wants it"), "status": self.part_fails}
-        try:
-            return {**self._search(header["index"], body), "status": 200}
-        except BadQueryError as error:
-            return {"error": {"type": error.kind, "reason": str(error)}, "status": 400}
 
     def _search(self, name: str | None, body: Any) -> dict[str, Any]:
         unknown = set(body) - _SEARCH_KEYS
@@ -252,8 +237,6 @@ class _Handler(BaseHTTPRequestHandler):
                 double.log.append((self.command, url.path, body))
                 if double.failing:
                     return self._reply(double.failing.pop(0), _error("exception", "as the test wants it"))
-                if any(url.path.endswith(path) for path in double.forbidden):
-                    return self._reply(403, _error("security_exception", "action is unauthorized"))
                 return self._reply(200, double.answer(self.command, url.path, dict(parse_qsl(url.query)), body))
         except BadQueryError as error:
             return self._reply(400, _error(error.kind, str(error)))
@@ -269,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
         compatible = "vnd.elasticsearch+" in media
         if compatible and self.server.server.flavour == "opensearch":
             raise BadQueryError("media_type_header_exception", f"Content-Type header [{media}] is not supported")
-        if "x-ndjson" in media or urlsplit(self.path).path.endswith(("_bulk", "_msearch")):
+        if "x-ndjson" in media or urlsplit(self.path).path.endswith("_bulk"):
             if not raw.endswith(b"\n"):
                 raise BadQueryError("illegal_argument_exception", "the request must be terminated by a newline [\\n]")
             return [json.loads(line) for line in raw.split(b"\n") if line]
