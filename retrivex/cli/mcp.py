@@ -61,7 +61,7 @@ def mcp(
 ) -> None:
     """Serve an index to a program that speaks the Model Context Protocol, over standard input and output.
 
-    The program starts this command itself. It gets two tools, search and open, documents as resources, and a prompt.
+    The program starts this command itself. It gets two tools, search and open, and documents as resources.
     It can only read. `retrivex serve` offers the same over HTTP, at /mcp.
 
     \b

@@ -14,6 +14,7 @@ from retrivex.similarity.deduplicate import Duplicate
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class ServiceError(RetrivexError):
     """The service refused a request, failed, could not be reached, or gave something that is no answer of it.
 
@@ -28,24 +29,16 @@ class ServiceError(RetrivexError):
     retry_after_s : seconds after which asking again may help; None where the service does not say
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        kind: str | None = None,
-        title: str | None = None,
-        detail: str | None = None,
-        request_id: str | None = None,
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.kind = kind
-        self.title = title
-        self.detail = detail
-        self.request_id = request_id
-        self.retry_after_s = retry_after_s
+    message: str
+    status: int | None = None
+    kind: str | None = None
+    title: str | None = None
+    detail: str | None = None
+    request_id: str | None = None
+    retry_after_s: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,13 +110,7 @@ def open_service(settings: Settings) -> Service:
     keys = Keys(settings.keys, needed=NEEDED in os.environ)
     keys.are_needed()
     indexes = _open_indexes(settings, tokenizer)
-    engine = Engine(
-        indexes,
-        config,
-        bounds=settings.bounds,
-        tokenizer=tokenizer,
-        rerank_encoders=settings.rerank_encoders,
-    )
+    engine = Engine(indexes, config, bounds=settings.bounds, tokenizer=tokenizer)
     quotas = Quotas(rate=settings.key_rate, concurrency=settings.key_concurrency)
     work = Work(settings.threads, settings.queue, settings.timeout_s)
     uploads = Work(max(1, settings.threads - 1), min(settings.queue, _WAITING_UPLOADS), settings.timeout_s)

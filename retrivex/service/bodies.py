@@ -12,6 +12,7 @@ from retrivex.errors import quoted
 from retrivex.prompts.apis import Api
 from retrivex.reorder.presets import PresetName
 from retrivex.retrieval.local import RetrievalMode
+from retrivex.service.bounds import check_nesting
 from retrivex.similarity.deduplicate import CompareWith, Keep
 
 DEFAULT_INDEX = "default"
@@ -122,19 +123,31 @@ def read_body(model: type[_Model], record: Any) -> _Model:
     ------
     RequestError
         If it is no object, a key is unknown or missing, or a value of the wrong type.
+    LimitError
+        If it is nested too deep.
     """
     if not isinstance(record, Mapping):
         raise RequestError(f"the body is a {type(record).__name__}: it must be a JSON object")
+    check_nesting(record)
     try:
         return model.model_validate(record)
     except ValidationError as error:
-        raise RequestError("; ".join(_describe(problem, model) for problem in error.errors()[:5])) from None
+        known = ", ".join(model.model_fields)
+        raise RequestError("; ".join(describe_fault(fault, known=known) for fault in error.errors()[:5])) from None
 
 
-def _describe(problem: Mapping[str, Any], model: type[Body]) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
+def describe_fault(problem: Mapping[str, Any], skip: int = 0, known: str = "") -> str:
+    """Return one fault that pydantic found, as value and rule.
+
+    Parameters
+    ----------
+    problem : of `ValidationError.errors()`
+    skip : parts of its place that say where in the request it is
+    known : keys of the body
+    """
+    name = ".".join(str(part) for part in problem["loc"][skip:])
     if problem["type"] == "extra_forbidden":
-        return f"the key {quoted(name)} is unknown: known are {', '.join(model.model_fields)}"
+        return f"the key {quoted(name)} is unknown: known are {known}"
     if problem["type"] == "missing":
         return f"{name!r} is missing: it must be given"
     rule = problem["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)

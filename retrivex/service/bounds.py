@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,44 +85,32 @@ class Bounds:
         LimitError
             If there is too much of any.
         """
-        if chunks > self.chunks:
-            raise LimitError(
-                f"{chunks:,} chunks come of the file: the limit of this service is {self.chunks:,}; split it"
-            )
-        if repeated > MAX_REPEATED:
-            raise LimitError(
-                f"its chunks would repeat {repeated:,} characters of headings, heads of tables and metadata: the limit "
-                f"is {MAX_REPEATED:,}; shorten those, or split the file"
-            )
-
-        if most > self.carried:
-            raise LimitError(
-                f"a chunk of the file would carry {most:,} characters of headings, heads of tables and metadata: the "
-                f"limit is {self.carried:,}; shorten those"
-            )
+        beside = "characters of headings, heads of tables and metadata"
+        would = f"its chunks would repeat {repeated:,} {beside}"
+        _check(chunks, self.chunks, f"{chunks:,} chunks come of the file", "split it")
+        _check(repeated, MAX_REPEATED, would, "shorten those, or split the file")
+        _check(most, self.carried, f"a chunk of the file would carry {most:,} {beside}", "shorten those")
 
     def check_names(self, names: Iterable[Any]) -> None:
         """Refuse the name of a document that is too long; what is no text is left to whoever reads it."""
-        for name in names:
-            if isinstance(name, str) and len(name) > self.name:
-                raise LimitError(f"a doc_id has {len(name):,} characters: the limit is {self.name:,}; shorten it")
+        for size in _sizes(names):
+            _check(size, self.name, f"a doc_id has {size:,} characters", "shorten it")
 
     def check_title(self, title: str | None) -> None:
         """Refuse the title of a document that is too long, as lists have those of many."""
-        if title is not None and len(title) > self.carried:
-            raise LimitError(f"a title has {len(title):,} characters: the limit is {self.carried:,}; shorten it")
+        for size in _sizes([title]):
+            _check(size, self.carried, f"a title has {size:,} characters", "shorten it")
 
     def check_chunks_given(self, chunks: Iterable[Chunk]) -> None:
         """Refuse a chunk that comes with a request if it, or a link of it, has a long name, or it carries too much."""
         for chunk in chunks:
-            where = chunk.metadata
             self.check_names(_names_in(chunk))
-            carried = _count_carried(chunk)
-            if carried > self.carried:
-                raise LimitError(
-                    f"chunk {where.chunk_id} of {quoted(where.doc_id)} carries {carried:,} characters of headings, "
-                    f"prefix, metadata, parent_id, scope and links: the limit is {self.carried:,}; shorten those"
-                )
+            carried, which = (
+                _count_carried(chunk),
+                f"chunk {chunk.metadata.chunk_id} of {quoted(chunk.metadata.doc_id)}",
+            )
+            beside = "characters of headings, prefix, metadata, parent_id, scope and links"
+            _check(carried, self.carried, f"{which} carries {carried:,} {beside}", "shorten those")
 
     def check_composition(self, made: Composition) -> None:
         """Refuse passages that would repeat too much: each is written with all of its chunks, whole.
@@ -132,41 +120,32 @@ class Bounds:
         LimitError
             If they have more characters than an answer may have bytes.
         """
-        sizes: dict[int, int] = {}  # chunks are the same objects in each passage
-        total = sum(len(heading) for citation in made.citations for heading in citation.heading_path)
-        for span in made.spans:
-            total += len(span.text)
-            for chunk in span.chunks:
-                if id(chunk) not in sizes:
-                    sizes[id(chunk)] = len(chunk.text) + _count_carried(chunk)
-                total += sizes[id(chunk)]
-        if total > self.answer:
-            raise LimitError(
-                f"the passages of the answer would repeat {total:,} characters of their chunks: the limit of an "
-                f"answer is {self.answer:,}; ask for a smaller budget or fewer hits, or make chunks smaller"
-            )
+        chunks = {id(chunk): chunk for span in made.spans for chunk in span.chunks}  # the same objects in each passage
+        sizes = {key: len(chunk.text) + _count_carried(chunk) for key, chunk in chunks.items()}
+        total = sum(_sizes(heading for citation in made.citations for heading in citation.heading_path))
+        total += sum(len(span.text) + sum(sizes[id(chunk)] for chunk in span.chunks) for span in made.spans)
+        repeat = f"the passages of the answer would repeat {total:,} characters of their chunks"
+        _check(total, self.answer, repeat, "ask for a smaller budget or fewer hits, or make chunks smaller")
 
     def check_composition_given(self, made: Composition) -> None:
         """Refuse a composition that comes with a request if a name in it is long, or it repeats too much.
 
         What its chunks carry is not looked at one by one: a service takes back what it gave, of any index.
         """
-        self.check_names(part.doc_id for parts in (made.spans, made.coverage, made.dropped) for part in parts)
-        self.check_names(citation.doc_id for citation in made.citations)
+        parts = (made.spans, made.coverage, made.dropped, made.citations)
+        self.check_names(one.doc_id for part in parts for one in part)
         self.check_names(name for span in made.spans for chunk in span.chunks for name in _names_in(chunk))
         self.check_composition(made)
 
     def check_total(self, what: str, texts: Iterable[Any]) -> None:
         """Refuse texts that are too long together, as all of them are counted for a prompt."""
-        total = sum(len(text) for text in texts if isinstance(text, str))
-        if total > self.characters:
-            raise LimitError(f"the {what} has {total:,} characters: the limit is {self.characters:,}; send less of it")
+        total = sum(_sizes(texts))
+        _check(total, self.characters, f"the {what} has {total:,} characters", "send less of it")
 
     def check_texts(self, texts: Iterable[Any]) -> None:
         """Refuse a text that is too long; what is no text is left to whoever reads it."""
-        for text in texts:
-            if isinstance(text, str) and len(text) > self.characters:
-                raise LimitError(f"a text has {len(text):,} characters: the limit is {self.characters:,}; cut it")
+        for size in _sizes(texts):
+            _check(size, self.characters, f"a text has {size:,} characters", "cut it")
 
     def check_options(self, options: Any, tokenizers: Sequence[str]) -> None:
         """Refuse options that are too large, name a file of the machine, or a tokenizer that would be downloaded.
@@ -197,6 +176,15 @@ class Bounds:
             if name == "tokenizer" and value not in tokenizers:
                 known = ", ".join(known for known in tokenizers if not known.endswith(FILE_SUFFIX))
                 raise LimitError(f"tokenizer is {quoted(value)}: this service counts with {known}")
+
+
+def _check(count: int, most: int, what: str, way_out: str) -> None:
+    if count > most:
+        raise LimitError(f"{what}: the limit is {most:,}; {way_out}")
+
+
+def _sizes(texts: Iterable[Any]) -> Iterator[int]:
+    return (len(text) for text in texts if isinstance(text, str))
 
 
 def _largest(value: Any) -> float:

@@ -59,6 +59,7 @@ class Call(Generic[T]):
     parameters : in the address
     form : fields of a form
     file : of a form: its name and its bytes
+    streams : whether events come back, which `read` gets as they are
     repeated_after : statuses after which it may be sent again, where the service says when
     """
 
@@ -69,6 +70,7 @@ class Call(Generic[T]):
     parameters: Mapping[str, Any] | None = None
     form: Mapping[str, str] | None = None
     file: tuple[str, bytes] | None = None
+    streams: bool = False
     repeated_after: frozenset[int] = _ANY_REFUSAL
 
     def content(self) -> bytes | None:
@@ -138,27 +140,26 @@ def query(question: str, *, trace: bool = False, **asked: Unpack[Asked]) -> Call
     return Call("POST", "/v1/query", Composition.from_dict, {"question": question, **fields})
 
 
-def stream(question: str, **asked: Unpack[Asked]) -> Call[StreamedSpan | Composition]:
-    """Yield the passages of the context for a question, each when it comes, and at last the composition.
+def stream(question: str, **asked: Unpack[Asked]) -> Call[list[StreamedSpan | Composition]]:
+    """Return the passages of the context for a question, one after the other, and at last the composition."""
+    body = {**(query(question, **asked).body or {}), "stream": True}
+    return Call("POST", "/v1/query", _read_events, body, streams=True)
 
-    Parameters
-    ----------
-    question, **asked : as for `query`
 
-    Raises
-    ------
-    ServiceError
-        As for `query`, and if the answer breaks off.
+def _read_events(content: bytes) -> list[StreamedSpan | Composition]:
+    """Return what server-sent events hold.
+
+    Lines end in a line feed alone: texts hold other characters that Python takes for the end of a line.
     """
-    call = query(question, **asked)
-    return Call(call.method, call.path, read_event, {**(call.body or {}), "stream": True})
+    *events, rest = content.split(b"\n\n")
+    fields = [dict(line.split(b": ", 1) for line in event.split(b"\n")) for event in events]
+    if rest or not fields or fields[-1][b"event"] != b"composition":
+        raise ValueError("it broke off before the composition")
+    *spans, composition = (json.loads(event[b"data"]) for event in fields)
+    return [*map(_read_span, spans), Composition.from_dict(composition)]
 
 
-def read_event(event: tuple[str, Any]) -> StreamedSpan | Composition:
-    """Return what an event of a stream holds."""
-    name, record = event
-    if name == "composition":
-        return Composition.from_dict(record)
+def _read_span(record: Mapping[str, Any]) -> StreamedSpan:
     citations = (Citation(**{**one, "heading_path": tuple(one["heading_path"])}) for one in record["citations"])
     return StreamedSpan(record["number"], record["doc_id"], record["text"], tuple(citations))
 
@@ -293,8 +294,8 @@ def reorder(
     def read(record: Any) -> Reordered[T]:
         diagnostics = record["diagnostics"]
         dropped = tuple(DroppedPassage(**passage) for passage in diagnostics["dropped"])
-        told = {**diagnostics, "dropped": dropped, "warnings": tuple(diagnostics["warnings"])}
-        return Reordered([own[passage[_POSITION]] for passage in record["passages"]], ReorderDiagnostics(**told))
+        reported = {**diagnostics, "dropped": dropped, "warnings": tuple(diagnostics["warnings"])}
+        return Reordered([own[passage[_POSITION]] for passage in record["passages"]], ReorderDiagnostics(**reported))
 
     # what a passage holds beside text and score comes back with it
     sent = [{**_write_passage(passage), _POSITION: position} for position, passage in enumerate(own)]
@@ -490,21 +491,44 @@ def _read_nothing(record: Any) -> None:
 # ---- many at once
 
 
-def query_batch(requests: Iterable[str | Mapping[str, Any]]) -> Call[list[Item[Composition]]]:
-    """Answer many questions.
+def _each(requests: Any) -> Iterable[Any]:
+    if isinstance(requests, str | bytes | Mapping):
+        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
+    given: Iterable[Any] = requests
+    return given
 
-    Parameters
-    ----------
-    requests : questions, or arguments of `query` by name
 
-    Raises
-    ------
-    RetrivexError
-        If a request has arguments that `query` does not take.
-    ServiceError
-        If there are too many, or the service does not answer. The error of one request is in its item.
-    """
-    return _many("/v1/query/batch", [_call(query, request) for request in _each(requests)])
+def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
+    """Return the call that arguments by name make, or one argument alone."""
+    return make(**request) if isinstance(request, Mapping) else make(request)
+
+
+def _many(name: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
+    def read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
+        if "problem" in answer:
+            return Item(None, error_of(answer["problem"], "the service"))
+        return Item(call.read(answer["answer"]), None)
+
+    def read(record: Any) -> list[Item[T]]:
+        return list(map(read_item, calls, record["answers"]))
+
+    return Call("POST", f"/v1/{name}/batch", read, {"requests": [call.body for call in calls], **_given(**shared)})
+
+
+def _batch_of(make: Callable[..., Call[T]]) -> Callable[[Iterable[Any]], Call[list[Item[T]]]]:
+    """Return the operation that does many of these, each given by one argument, or by its arguments by name."""
+
+    def batch(requests: Iterable[Any]) -> Call[list[Item[T]]]:
+        return _many(make.__name__, [_call(make, request) for request in _each(requests)])
+
+    batch.__doc__ = f"Do many at once: requests as for `{make.__name__}`; the error of one is in its item."
+    return batch
+
+
+query_batch = _batch_of(query)
+prompt_batch = _batch_of(prompt)
+reorder_batch = _batch_of(reorder)
+deduplicate_batch = _batch_of(deduplicate)
 
 
 def compose_batch(
@@ -519,56 +543,11 @@ def compose_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        If there are too many, or the service does not answer. The error of one request is in its item.
     """
     calls = [_call(compose, request) for request in _each(requests)]
-    return _many("/v1/compose/batch", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
-
-
-def prompt_batch(requests: Iterable[Composition | str | Mapping[str, Any]]) -> Call[list[Item[WrittenPrompt]]]:
-    """Write many prompts.
-
-    Parameters
-    ----------
-    requests : compositions, questions, or arguments of `prompt` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/prompt/batch", [_call(prompt, request) for request in _each(requests)])
-
-
-def reorder_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Reordered[Any]]]]:
-    """Put many lists of passages in order.
-
-    Parameters
-    ----------
-    requests : arguments of `reorder` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/reorder/batch", [_call(reorder, request) for request in _each(requests)])
-
-
-def deduplicate_batch(requests: Iterable[Mapping[str, Any]]) -> Call[list[Item[Deduplicated[Any]]]]:
-    """Leave repetitions out of many lists of passages.
-
-    Parameters
-    ----------
-    requests : arguments of `deduplicate` by name
-
-    Raises
-    ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
-    """
-    return _many("/v1/deduplicate/batch", [_call(deduplicate, request) for request in _each(requests)])
+    return _many("compose", calls, chunks=[_write_chunk(chunk) for chunk in chunks] or None)
 
 
 def resolve_batch(
@@ -582,32 +561,8 @@ def resolve_batch(
 
     Raises
     ------
-    RetrivexError, ServiceError
-        As for `query_batch`.
+    ServiceError
+        As for `compose_batch`.
     """
     calls = [resolve(citation, around=around, index=index, scope=scope) for citation in _each(citations)]
-    return _many("/v1/resolve/batch", calls)
-
-
-def _each(requests: Any) -> Iterable[Any]:
-    if isinstance(requests, str | bytes | Mapping):
-        raise RetrivexError(f"requests are {quoted(requests)}: give a list of requests")
-    given: Iterable[Any] = requests
-    return given
-
-
-def _call(make: Callable[..., Call[T]], request: Any) -> Call[T]:
-    """Return the call that arguments by name make, or one argument alone."""
-    return make(**request) if isinstance(request, Mapping) else make(request)
-
-
-def _many(path: str, calls: Sequence[Call[T]], **shared: Any) -> Call[list[Item[T]]]:
-    def read_item(call: Call[T], answer: Mapping[str, Any]) -> Item[T]:
-        if "problem" in answer:
-            return Item(None, error_of(answer["problem"], "the service"))
-        return Item(call.read(answer["answer"]), None)
-
-    def read(record: Any) -> list[Item[T]]:
-        return list(map(read_item, calls, record["answers"]))
-
-    return Call("POST", path, read, {"requests": [call.body for call in calls], **_given(**shared)})
+    return _many("resolve", calls)

@@ -8,7 +8,7 @@ import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import aclosing, closing, contextmanager
+from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from retrivex.composition.composition import Composition
@@ -191,10 +191,9 @@ class _Operations:
                 "and give a shorter name, without characters that no address has"
             ) from error
 
-    @contextmanager
-    def _reading(self, content: bytes) -> Iterator[None]:
+    def _read(self, content: bytes, call: Call[T]) -> T:
         try:
-            yield
+            return call.read(content if call.streams else json.loads(content))
         except _MISREAD as error:
             shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
             raise ServiceError(
@@ -203,47 +202,6 @@ class _Operations:
                 "and of the same version",
                 status=200,
             ) from error
-
-    def _read(self, content: bytes, call: Call[T]) -> T:
-        with self._reading(content):
-            return call.read(json.loads(content))
-
-
-class _Events:
-    """Server-sent events out of the parts in which they come.
-
-    Lines end in a line feed alone: texts hold other characters that Python takes for the end of a line.
-    """
-
-    def __init__(self, client: _Operations, call: Call[StreamedSpan | Composition]) -> None:
-        self._client = client
-        self._call = call
-        self._rest = b""
-        self._last: StreamedSpan | Composition | None = None
-
-    def take(self, part: bytes) -> Iterator[StreamedSpan | Composition]:
-        """Yield what the events hold that are whole with this part."""
-        *events, self._rest = (self._rest + part).split(b"\n\n")
-        for event in events:
-            self._last = self._read(event)
-            yield self._last
-
-    def end(self) -> None:
-        """Make sure that nothing is missing.
-
-        Raises
-        ------
-        ServiceError
-            If the composition has not come.
-        """
-        with self._client._reading(self._rest):
-            if not isinstance(self._last, Composition):
-                raise ValueError("it broke off before the composition")
-
-    def _read(self, event: bytes) -> StreamedSpan | Composition:
-        with self._client._reading(event):
-            fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
-            return self._call.read((fields[b"event"].decode(), json.loads(fields[b"data"])))
 
 
 class Client(_Operations):
@@ -295,23 +253,6 @@ class Client(_Operations):
                 return
             after = page.next
 
-    def _open(self, call: Call[Any]) -> httpx2.Response:
-        for attempt in itertools.count():
-            with self._explain():
-                response = self._http.send(self._request(call), stream=True)
-                if response.status_code != 200:
-                    response.read()
-            pause = self._judge(response, call, attempt)
-            if pause is None:
-                break
-            time.sleep(pause)
-        return response
-
-    def _send(self, call: Call[T]) -> T:
-        with self._explain():
-            content = self._open(call).read()
-        return self._read(content, call)
-
     def stream(self, question: str, **asked: Unpack[Asked]) -> Iterator[StreamedSpan | Composition]:
         """Yield the passages of the context for a question, each when it comes, and at last the composition.
 
@@ -324,12 +265,17 @@ class Client(_Operations):
         ServiceError
             As for `query`, and if the answer breaks off.
         """
-        call = calls.stream(question, **asked)
-        events = _Events(self, call)
-        with self._explain(), closing(self._open(call)) as response:
-            for part in response.iter_bytes():
-                yield from events.take(part)
-        events.end()
+        yield from self._send(calls.stream(question, **asked))
+
+    def _send(self, call: Call[T]) -> T:
+        for attempt in itertools.count():
+            with self._explain():
+                response = self._http.send(self._request(call))
+            pause = self._judge(response, call, attempt)
+            if pause is None:
+                break
+            time.sleep(pause)
+        return self._read(response.content, call)
 
 
 class AsyncClient(_Operations):
@@ -379,30 +325,17 @@ class AsyncClient(_Operations):
                 return
             after = page.next
 
-    async def _open(self, call: Call[Any]) -> httpx2.Response:
+    async def stream(self, question: str, **asked: Unpack[Asked]) -> AsyncIterator[StreamedSpan | Composition]:
+        """Yield passages and the composition, as `Client.stream` does."""
+        for event in await self._send(calls.stream(question, **asked)):
+            yield event
+
+    async def _send(self, call: Call[T]) -> T:
         for attempt in itertools.count():
             with self._explain():
-                response = await self._http.send(self._request(call), stream=True)
-                if response.status_code != 200:
-                    await response.aread()
+                response = await self._http.send(self._request(call))
             pause = self._judge(response, call, attempt)
             if pause is None:
                 break
             await asyncio.sleep(pause)
-        return response
-
-    async def _send(self, call: Call[T]) -> T:
-        with self._explain():
-            content = await (await self._open(call)).aread()
-        return self._read(content, call)
-
-    async def stream(self, question: str, **asked: Unpack[Asked]) -> AsyncIterator[StreamedSpan | Composition]:
-        """Yield passages and the composition, as `Client.stream` does."""
-        call = calls.stream(question, **asked)
-        events = _Events(self, call)
-        with self._explain():
-            async with aclosing(await self._open(call)) as response:
-                async for part in response.aiter_bytes():
-                    for event in events.take(part):
-                        yield event
-        events.end()
+        return self._read(response.content, call)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +20,12 @@ from retrivex.composition.composition import Composition
 from retrivex.encoders.encoder import Encoder, load_encoder
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
-from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.service.bodies import QueryBody, ResolveBody
-from retrivex.service.cutting import Cut
-from retrivex.service.errors import AccessError, CollectionError, NotFoundError
+from retrivex.service.errors import CollectionError, NotFoundError
 from retrivex.service.index import NO_PLACE, WITHOUT_OFFSETS, cut_out
 from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
-from retrivex.stores.sqlite.inspection import DocumentInfo
 
 KEY_VARIABLE = "RETRIVEX_API_KEY"
 """Where the key of a vector store's server is read from; `retrivex backfill` and `batch` read the same."""
@@ -145,32 +141,6 @@ class CollectionIndex:
             )
         holder = max((chunk for chunk in chunks if _begin(chunk) <= start), key=_begin)
         return {**_describe(holder), **cut_out(text, begin, start, end, body.around)}
-
-    def list_documents(self, scope: Names[str | None] | None, after: str, most: int) -> list[DocumentInfo]:
-        """Refuse: a vector store knows chunks and no list of documents."""
-        raise RequestError(f"{self.name!r} is a collection of a vector store, which has no list of documents: ask it")
-
-    def read(self, doc_id: str, scope: Scope) -> Document:
-        """Refuse: a vector store has no whole documents."""
-        raise NotFoundError(f"{self.name!r} is a collection of a vector store: it has chunks, and no whole documents")
-
-    def add(self, cut: Cut) -> NoReturn:
-        """Refuse, as `check_writable`."""
-        self.check_writable()
-
-    def delete(self, doc_id: str, scope: Scope) -> None:
-        """Refuse, as `check_writable`."""
-        self.check_writable()
-
-    def check_writable(self) -> NoReturn:
-        """Refuse to change what others fill.
-
-        Raises
-        ------
-        AccessError
-            Always.
-        """
-        raise AccessError(f"{self.name!r} is a collection of a vector store: documents are added where it is filled")
 
     def _fetch(self, doc_id: str, first: int, end: int, scope: Scope) -> list[Chunk]:
         with self._reported():

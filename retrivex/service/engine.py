@@ -7,8 +7,7 @@ against the limits and the scopes of who asks, and raises a kind of `RetrivexErr
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +36,7 @@ from retrivex.service.bodies import (
 from retrivex.service.bounds import Bounds, check_nesting
 from retrivex.service.collection import CollectionIndex
 from retrivex.service.cutting import read_and_cut
-from retrivex.service.errors import NotFoundError
+from retrivex.service.errors import AccessError, NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.playground.settings import Settings, without_files, write_calls
 from retrivex.service.playground.view import Answer, write_view
@@ -51,9 +50,6 @@ AnyIndex: TypeAlias = Index | CollectionIndex
 ANYONE = Access()
 """Who asks where no keys are needed: sees every scope that it names."""
 
-_MEASURED = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-_MEASURED_WEIGHTS = "53aa51172d14"  # of the same model, as folders of any name hold it
-
 
 class Engine:
     """Composes, asks, orders and keeps documents, within limits; safe to share between threads.
@@ -64,7 +60,6 @@ class Engine:
     config : options that requests start from
     bounds : the most that one request may ask for
     tokenizer : counts tokens; None takes that of the config
-    rerank_encoders : names of encoders that rank texts, beside those that were measured
 
     Examples
     --------
@@ -81,9 +76,7 @@ class Engine:
         *,
         bounds: Bounds | None = None,
         tokenizer: Tokenizer | None = None,
-        rerank_encoders: Collection[str] = (),
     ) -> None:
-        self._rerank_encoders = rerank_encoders
         self.indexes = {index.name: index for index in indexes}
         self.config = config or RetrievalConfig()
         self.bounds = bounds or Bounds()
@@ -151,7 +144,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or the index fails.
         """
-        check_nesting(record)
         body = read_body(QueryBody, record)
         self.bounds.check_count("hits", body.k, self.bounds.hits)
         self.bounds.check_texts([body.question])
@@ -172,7 +164,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or the index fails.
         """
-        check_nesting(record)
         body = read_body(ViewBody, record)
         self.bounds.check_texts([body.question])
         index, scope = self.index(body.index), access.narrow(body.scope)
@@ -207,7 +198,6 @@ class Engine:
         RetrivexError
             If the request is wrong, or does not fit its tokens.
         """
-        check_nesting(record)
         body = read_body(PromptBody, record)
         self.bounds.check_options({"max_tokens": body.max_tokens}, self._tokenizers)
         self.bounds.check_texts([body.question])
@@ -238,7 +228,6 @@ class Engine:
         RetrivexError
             If the request is wrong.
         """
-        check_nesting(record)
         body = read_body(ReorderBody, record)
         self._check_passages(body.passages)
         self.bounds.check_options(body.options, self._tokenizers)
@@ -262,7 +251,6 @@ class Engine:
         RetrivexError
             If the request is wrong.
         """
-        check_nesting(record)
         body = read_body(DeduplicateBody, record)
         self._check_passages(body.passages)
         found = find_duplicates(body.passages, body.threshold, body.keep, compare_with=body.compare_with)
@@ -283,7 +271,7 @@ class Engine:
         Raises
         ------
         NotFoundError
-            If the index `default` has no encoder, or one of which nobody says that it ranks better than BM25.
+            If the index `default` has no encoder.
         RetrivexError
             If there is too much of something, or the encoder fails.
         """
@@ -293,12 +281,6 @@ class Engine:
         if encoder is None:
             raise NotFoundError(
                 f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
-            )
-        if not (_is_measured(encoder.name) or encoder.name in self._rerank_encoders):
-            raise NotFoundError(
-                f"the encoder is {encoder.name!r}: texts are ranked by one that is surely better than BM25, as "
-                f"{_MEASURED[0]} was measured to be; start the service with --embed {_MEASURED[0]}, or vouch for this "
-                f"one by the setting rerank_encoders = [{json.dumps(encoder.name)}]"
             )
         vectors = np.asarray(encoder.encode([question, *texts]))
         return score_embedded(self._text_composer, question, texts, vectors), encoder.name
@@ -324,7 +306,7 @@ class Engine:
         self.bounds.check_count("documents", most, self.bounds.listed)
         everything = access.scopes is None and scope is None
         visible = None if everything else allowed_scopes(access.narrow(scope))
-        return self.index(index).list_documents(visible, after, most)
+        return self._keeper(index).list_documents(visible, after, most)
 
     def add_file(
         self, raw: bytes, name: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX, scope: str | None = None
@@ -344,8 +326,7 @@ class Engine:
         RetrivexError
             If it cannot be read, may not be written, or the index fails.
         """
-        target, owner = self.index(index), access.owner(scope)
-        target.check_writable()
+        target, owner = self._writable(index), access.owner(scope)
         found = read_and_cut(raw, check_name(name), self.tokenizer, self._tokenizer_spec, self.bounds)
         # all of them before the first is written
         placed = [place(cut, owner, apart=access.scopes is not None) for cut in found]
@@ -366,7 +347,7 @@ class Engine:
         NotFoundError
             If there is none that who asks may see.
         """
-        self.index(index).delete(doc_id, access.narrow(scope))
+        self._writable(index).delete(doc_id, access.narrow(scope))
 
     def read_document(self, doc_id: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX) -> Document:
         """Return a document with its whole text.
@@ -378,7 +359,7 @@ class Engine:
         LimitError
             If it is longer than a text may be.
         """
-        document = self.index(index).read(doc_id, access.narrow(None))
+        document = self._keeper(index).read(doc_id, access.narrow(None))
         self.bounds.check_texts([document.text])
         return document
 
@@ -403,6 +384,18 @@ class Engine:
         return self.index(body.index).resolve(body, access.narrow(body.scope))
 
     # -- inner workings
+
+    def _keeper(self, name: str) -> Index:
+        index = self.index(name)
+        if not isinstance(index, Index):
+            raise NotFoundError(f"{name!r} is a collection of a vector store: it has no list of documents; ask it")
+        return index
+
+    def _writable(self, name: str) -> Index:
+        index = self.index(name)
+        if not isinstance(index, Index) or index.read_only:
+            raise AccessError(f"{name!r} is read-only: documents are added where it is made, or filled")
+        return index
 
     def _ask(self, index: AnyIndex, body: QueryBody, scope: Scope) -> Composition:
         made = index.ask(self._composer, body, scope)
@@ -431,14 +424,9 @@ class Engine:
 
     def _check_compose(self, record: Mapping[str, Any]) -> None:
         check_nesting(record)
-        hits, bounds = record.get("hits"), self.bounds
-        lists = [part if isinstance(part, list) else [part] for part in hits] if isinstance(hits, list) else []
-        flat = [hit for part in lists for hit in part]
-        chunks, parents = record.get("chunks"), record.get("parents")
-        given = [
-            *(chunks if isinstance(chunks, list) else []),
-            *(parents.values() if isinstance(parents, dict) else []),
-        ]
+        bounds = self.bounds
+        flat = [hit for part in _items(record.get("hits")) for hit in (part if isinstance(part, list) else [part])]
+        given = [*_items(record.get("chunks")), *_items(record.get("parents"))]
         bounds.check_count("hits", len(flat), bounds.hits)
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
@@ -469,19 +457,12 @@ def _chunks_of(request: Request) -> Iterator[Chunk]:
                 yield hit.chunk
 
 
+def _items(value: Any) -> list[Any]:
+    """Return the items of a list, or the values of an object; what is neither is left to whoever reads it."""
+    return value if isinstance(value, list) else [*value.values()] if isinstance(value, dict) else []
+
+
 def _shown_texts(made: Composition) -> Iterator[str]:
     """Yield what a prompt shows of passages, the headings above them as well."""
     for span in made.spans:
         yield from (span.text, span.prefix or "", *(span.chunks[0].metadata.heading_path or ()))
-
-
-def _is_measured(name: str) -> bool:
-    """Whether an encoder is one that was measured to rank bare texts surely better than BM25.
-
-    Examples
-    --------
-    >>> [_is_measured(name) for name in ("all-MiniLM-L6-v2@0f1e", "model@53aa51172d14", "hashing-256")]
-    [True, True, False]
-    """
-    name, _, weights = name.partition("@")  # of a folder
-    return name in _MEASURED or weights == _MEASURED_WEIGHTS

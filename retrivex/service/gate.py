@@ -8,7 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from retrivex.errors import install_hint, quoted
+from retrivex.composer.requests import RequestError
+from retrivex.errors import install_hint
+from retrivex.service.bodies import describe_fault
 from retrivex.service.conventions.problems import members_of
 from retrivex.service.errors import OriginError, TooLargeError
 from retrivex.service.logs import LOGGER
@@ -146,10 +148,7 @@ class Gate:
 def _explain(error: Exception) -> Problem:
     """Return the problem that an error is, be it one of FastAPI's."""
     if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"][1:])
-        rule = first["msg"].replace("Input should", "it should", 1)
-        return Problem(422, "request", "The request breaks a rule", f"{name} is {quoted(first.get('input'))}: {rule}")
+        return problem_of(RequestError(describe_fault(error.errors()[0], skip=1)))
     if isinstance(error, HTTPException):
         usual = ("http", "The request cannot be read", None)
         kind, title, detail = _HTTP_PROBLEMS.get(error.status_code, usual)

@@ -21,7 +21,7 @@ from retrivex.retrieval.indexing import CutDocument, Indexer
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.bodies import QueryBody, ResolveBody
 from retrivex.service.cutting import Cut, make_chunker
-from retrivex.service.errors import AccessError, ConflictError, NotFoundError
+from retrivex.service.errors import ConflictError, NotFoundError
 from retrivex.service.playground.view import fetch_chunks
 from retrivex.service.question import compose_question
 from retrivex.stores import PutResult, SQLiteStore
@@ -145,14 +145,11 @@ class Index:
 
         Raises
         ------
-        AccessError
-            If the index is read-only.
         ConflictError
             If a document of another scope has its name.
         StoreError
             If the file has vectors of a model that cannot be had here.
         """
-        self.check_writable()
         document = cut.document
         chunks = CutDocument(make_chunks(document, cut.pieces), cut.counts)
         with self._own_name():
@@ -172,12 +169,9 @@ class Index:
 
         Raises
         ------
-        AccessError
-            If the index is read-only.
         NotFoundError
             If there is none.
         """
-        self.check_writable()
         self.read(doc_id, scope)
         with self._own_name():
             self._store.delete(doc_id)
@@ -227,17 +221,6 @@ class Index:
         if not found:
             raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
         return found[0].text
-
-    def check_writable(self) -> None:
-        """Refuse to change an index that is read-only.
-
-        Raises
-        ------
-        AccessError
-            If it is.
-        """
-        if self.read_only:
-            raise AccessError(f"{self.name!r} is read-only: documents are added where it is made, by retrivex index")
 
     @contextmanager
     def _own_name(self) -> Iterator[None]:

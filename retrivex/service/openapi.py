@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from retrivex.service.answers import Added, DocumentPage, ListedIndex, Resolved
 from retrivex.service.bodies import DeduplicateBody, PromptBody, QueryBody, ReorderBody, ResolveBody, ViewBody
@@ -26,18 +26,17 @@ _CHUNKS = [
     {"doc_id": "bees", "chunk_id": 1, "text": "A hive has one queen."},
 ]
 _COMPOSE = {"question": _QUESTION, "hits": [{"doc_id": "bees", "chunk_id": 1, "score": 0.8}], "chunks": _CHUNKS}
+_QUERY = {"question": _QUESTION, "config": {"token_budget": 500}}
 _PASSAGES = [
     {"id": "a", "text": "Bees live in hives.", "score": 0.9},
     {"id": "b", "text": "A hive has one queen.", "score": 0.7},
     {"id": "c", "text": "Bees live in hives.", "score": 0.5},
 ]
 _RANKED = {"query": "Who lays eggs?", "documents": ["Bees live in hives.", "The queen lays all the eggs."]}
-_ADDED = {"doc_id": "bees.md", "result": "added", "chunks": 1, "tokens": 16}
 
 _OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}
 _LIST = {"type": "array", "items": {}}
 _TEXT = {"type": "string"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
 
 
 def _ref(name: str) -> dict[str, Any]:
@@ -66,7 +65,7 @@ class Operation:
     Parameters
     ----------
     name : its id
-    summary, description : in words
+    summary : in words
     body : name of the schema of its JSON body; None without one
     example : of the body, or of the answer where there is no body
     answer : schema of the answer
@@ -76,7 +75,6 @@ class Operation:
 
     name: str
     summary: str
-    description: str
     body: str | None = None
     example: Any = None
     answer: dict[str, Any] = field(default_factory=lambda: _OBJECT)
@@ -99,7 +97,6 @@ class Operation:
         return {
             "operation_id": self.name,
             "summary": self.summary,
-            "description": self.description,
             "response_model": None,
             "openapi_extra": extra,
             "responses": {200: done, "default": problem},
@@ -111,156 +108,72 @@ class Operation:
         item["properties"] |= {"answer": self.answer, "problem": _ref("Problem")}
         return Operation(
             f"{self.name}_batch",
-            f"{self.summary}, many at once",
-            "Answers in the order of the requests; each has `answer` or, where it failed, `problem`.",
+            f"{self.summary}, many at once: each answer has `answer` or, where it failed, `problem`",
             f"{self.body}Batch",
             {"requests": [self.example]},
             _record_of(answers=_list_of(item)),
         )
 
 
-CONTEXTS = {
-    operation.name: operation
-    for operation in (
-        Operation(
-            "compose",
-            "Compose a context from hits",
-            "Hits and chunks in the body, as `retrivex compose` reads a line; a composition comes back.",
-            "ComposeRequest",
-            _COMPOSE,
-            _ref("Composition"),
+CONTEXTS = (
+    Operation("compose", "Compose a context from hits", "ComposeRequest", _COMPOSE, _ref("Composition")),
+    Operation("query", "Ask an index", "QueryBody", _QUERY, _ref("Composition"), streams=True),
+    Operation(
+        "reorder", "Put passages in order", "ReorderBody",
+        {"passages": _PASSAGES, "options": {"strategy": "edge_balanced", "top_k": 2}},
+        _record_of(passages=_LIST, diagnostics=_OBJECT),
+    ),
+    Operation(
+        "deduplicate", "Leave out repetitions", "DeduplicateBody", {"passages": _PASSAGES, "threshold": 0.85},
+        _record_of(passages=_LIST, duplicates=_LIST),
+    ),
+    Operation(
+        "prompt", "Write a prompt", "PromptBody", {"compose": _COMPOSE, "api": "plain", "max_tokens": 1000},
+        _record_of(
+            messages=_LIST, system={}, left_out=_LIST, tokens={}, composition=_ref("Composition")
         ),
-        Operation(
-            "query",
-            "Ask an index",
-            "A question; the context for it comes back. With `stream`, server-sent events: a `span` each, and then the "
-            "`composition`.",
-            "QueryBody",
-            {"question": _QUESTION, "config": {"token_budget": 500}},
-            _ref("Composition"),
-            streams=True,
-        ),
-        Operation(
-            "reorder",
-            "Put passages in order",
-            "Passages come back in a better order, filtered and within a budget where that is asked for.",
-            "ReorderBody",
-            {"passages": _PASSAGES, "options": {"strategy": "edge_balanced", "top_k": 2}},
-            _record_of(passages=_LIST, diagnostics=_OBJECT),
-        ),
-        Operation(
-            "deduplicate",
-            "Leave out repetitions",
-            "Passages without those that are equal, or alike by their character trigrams.",
-            "DeduplicateBody",
-            {"passages": _PASSAGES, "threshold": 0.85},
-            _record_of(passages=_LIST, duplicates=_list_of(_OBJECT)),
-        ),
-        Operation(
-            "prompt",
-            "Write a prompt",
-            "Messages for a model, out of a composition, a question to an index, or hits.",
-            "PromptBody",
-            {"compose": _COMPOSE, "api": "plain", "max_tokens": 1000},
-            _record_of(
-                messages=_list_of(_OBJECT),
-                system=_TEXT_OR_NULL,
-                left_out=_list_of({"type": "integer"}),
-                tokens={"type": ["integer", "null"]},
-                composition=_ref("Composition"),
-            ),
-        ),
-        Operation(
-            "resolve",
-            "Look up a citation",
-            "The text that a citation points to, and what stands around it in its document.",
-            "ResolveBody",
-            {"doc_id": "bees.md", "char_start": 0, "char_end": 19},
-            _ref("Resolved"),
-        ),
-    )
-}
+    ),
+    Operation(
+        "resolve", "Look up a citation", "ResolveBody",
+        {"doc_id": "bees.md", "char_start": 0, "char_end": 19}, _ref("Resolved"),
+    ),
+)  # fmt: skip
 """Operations that can be asked for one by one, and many at once."""
 
 VIEW = Operation(
-    "view",
-    "Show an answer",
-    "A question, and the answer with every chunk and why it is there or not, as the page at `/` shows it.",
-    "ViewBody",
+    "view", "Show an answer with every chunk and why it is there, as the page at `/` does", "ViewBody",
     {"question": _QUESTION, "settings": {"token_budget": 500}},
-    _record_of(schema=_TEXT, answers=_list_of(_OBJECT)),
-)
+)  # fmt: skip
 VECTOR_STORE_SEARCH = Operation(
-    "search_vector_store",
-    "Search, as OpenAI's clients do",
-    "The id of the vector store is the name of the index. Results are whole passages, best first.",
-    "VectorStoreSearch",
+    "search_vector_store", "Search, as OpenAI's clients do", "VectorStoreSearch",
     {"query": _QUESTION, "max_num_results": 5},
-)
+)  # fmt: skip
 RETRIEVAL = Operation(
-    "retrieval",
-    "Search, as Dify does",
-    "Dify's External Knowledge API: `knowledge_id` is the name of the index. Records are whole passages, best first.",
-    "Retrieval",
+    "retrieval", "Search, as Dify does", "Retrieval",
     {"knowledge_id": "default", "query": _QUESTION, "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}},
-)
-RERANK, RERANK_V2 = (
-    Operation(
-        name,
-        "Rank documents, as Cohere's and Jina's clients ask",
-        "Best first, each with the probability that it holds evidence. The index `default` needs a measured encoder.",
-        "Rerank",
-        {**_RANKED, "top_n": 1},
-    )
-    for name in ("rerank", "rerank_v2")
-)
+)  # fmt: skip
+RERANK = Operation("rerank", "Rank documents, as Cohere's and Jina's clients ask", "Rerank", {**_RANKED, "top_n": 1})
+RERANK_V2 = replace(RERANK, name="rerank_v2")
 RANK_TEXTS = Operation(
-    "rank_texts",
-    "Rank texts, as clients of Text Embeddings Inference ask",
-    "Best first, each with the probability that it holds evidence. The index `default` needs a measured encoder.",
-    "TextRank",
-    {"query": _RANKED["query"], "texts": _RANKED["documents"]},
-    _list_of(_OBJECT),
-)
+    "rank_texts", "Rank texts, as clients of Text Embeddings Inference ask", "TextRank",
+    {"query": _RANKED["query"], "texts": _RANKED["documents"]}, _LIST,
+)  # fmt: skip
 LIST_INDEXES = Operation(
-    "list_indexes",
-    "List indexes",
-    "The indexes that questions go to; whether each lists and resolves whole documents, and whether it takes new ones.",
+    "list_indexes", "List indexes", answer=_record_of(indexes=_list_of(_ref("ListedIndex"))),
     example={"indexes": [{"name": "default", "keeps_documents": True, "read_only": False}]},
-    answer=_record_of(indexes=_list_of(_ref("ListedIndex"))),
-)
+)  # fmt: skip
 LIST_DOCUMENTS = Operation(
-    "list_documents",
-    "List documents",
-    "Documents that the key may see, by name; `next` is the `after` of the next page, null on the last one.",
+    "list_documents", "List documents that the key may see, by name", answer=_ref("DocumentPage"),
     example={"documents": [], "next": None},
-    answer=_ref("DocumentPage"),
-)
+)  # fmt: skip
 ADD_DOCUMENT = Operation(
-    "add_document",
-    "Add a file",
-    "A form with a `file` of a known type. Each document in it is written in one transaction, in place of its older "
-    "version.",
-    example={"documents": [_ADDED]},
-    answer=_record_of(documents=_list_of(_ref("Added"))),
-)
-DELETE_DOCUMENT = Operation(
-    "delete_document",
-    "Delete a document",
-    "Deletes it with everything that belongs to it.",
-    example={"deleted": "bees.md"},
-    answer=_record_of(deleted=_TEXT),
-)
-HEALTH = Operation("health", "Is the process alive?", "Answers while the process does.", example={"status": "ok"})
-READY = Operation("ready", "Can it answer?", "Reads from every index.", example={"status": "ready"})
-METRICS = Operation(
-    "metrics",
-    "Counts and times",
-    "For Prometheus; wants a key where keys are needed.",
-    example="# HELP ...",
-    answer=_TEXT,
-    media_type="text/plain",
-)
+    "add_document", "Add a file", answer=_record_of(documents=_list_of(_ref("Added"))),
+    example={"documents": [{"doc_id": "bees.md", "result": "added", "chunks": 1, "tokens": 16}]},
+)  # fmt: skip
+DELETE_DOCUMENT = Operation("delete_document", "Delete a document", example={"deleted": "bees.md"})
+HEALTH = Operation("health", "Is the process alive?", example={"status": "ok"})
+READY = Operation("ready", "Can it answer?", example={"status": "ready"})
+METRICS = Operation("metrics", "Counts and times", example="# HELP ...", answer=_TEXT, media_type="text/plain")
 
 UPLOAD = {
     **_record_of(file={"type": "string", "format": "binary", "description": "a file of a known type"}),
@@ -283,9 +196,8 @@ def components() -> dict[str, Any]:
         QueryBody, ReorderBody, DeduplicateBody, PromptBody, ResolveBody, ViewBody,
         VectorStoreSearch, Retrieval, Rerank, TextRank, Added, DocumentPage, ListedIndex, Resolved,
     ):  # fmt: skip
-        mode = "validation" if issubclass(kind, BaseModel) else "serialization"
-        made |= _lift(kind.__name__, TypeAdapter(kind).json_schema(mode=mode))
-    for operation in CONTEXTS.values():
+        made |= _lift(kind.__name__, TypeAdapter(kind).json_schema())
+    for operation in CONTEXTS:
         batch = _record_of(requests={**_list_of(_ref(str(operation.body))), "minItems": 1})
         if operation.name == "compose":
             batch["properties"]["chunks"] = _list_of(_ref("ComposeRequest_chunk"))

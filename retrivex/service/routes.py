@@ -32,7 +32,7 @@ from retrivex.service.openapi import EVENTS, JSON, Operation
 from retrivex.service.problems import problem_of
 from retrivex.service.quotas import Quotas
 from retrivex.service.settings import Settings
-from retrivex.service.wire import read_json, write_json
+from retrivex.service.wire import check_size, read_json, write_json
 from retrivex.service.work import Work
 from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
@@ -176,11 +176,6 @@ def _add_contexts(router: APIRouter, service: Service) -> None:
         "prompt": prompt,
         "resolve": lambda record, access: engine.resolve(record, access),
     }
-    for name, call in calls.items():
-        operation, path = openapi.CONTEXTS[name], f"/v1/{name}"
-        if name != "query":
-            _add_post(router, service, path, operation, call)
-        _add_post(router, service, f"{path}/batch", operation.batch(), _many(service, call, shared=name == "compose"))
 
     async def ask(request: Request) -> Response:
         wanted = EVENTS in request.headers.get("accept", "")
@@ -195,8 +190,15 @@ def _add_contexts(router: APIRouter, service: Service) -> None:
         address = str(request.base_url)
         return await service.answer_json(request, lambda record, access: engine.view(record, access, address=address))
 
-    for endpoint, operation in ((ask, openapi.CONTEXTS["query"]), (view, openapi.VIEW)):
-        router.add_api_route(f"/v1/{operation.name}", endpoint, methods=["POST"], **operation.arguments())
+    for operation in openapi.CONTEXTS:
+        name, call = operation.name, calls[operation.name]
+        many = _many(service, call, shared=name == "compose")
+        _add_post(router, service, f"/v1/{name}/batch", operation.batch(), many)
+        if name == "query":
+            router.add_api_route("/v1/query", ask, methods=["POST"], **operation.arguments())
+        else:
+            _add_post(router, service, f"/v1/{name}", operation, call)
+    router.add_api_route("/v1/view", view, methods=["POST"], **openapi.VIEW.arguments())
 
 
 def _show(record: Record, made: Composition) -> Record:
@@ -210,8 +212,8 @@ def _write_events(made: Record, bounds: Bounds) -> bytes:
         citations = [citation for citation in made["citations"] if citation["number"] == number]
         event = {"number": number, "doc_id": span["doc_id"], "text": span["text"], "citations": citations}
         events.append(b"event: span\ndata: " + write_json(event) + b"\n\n")
-    events.append(b"event: composition\ndata: " + write_json(made, bounds.answer - sum(map(len, events))) + b"\n\n")
-    return b"".join(events)
+    events.append(b"event: composition\ndata: " + write_json(made) + b"\n\n")
+    return check_size(b"".join(events), bounds.answer)
 
 
 def _many(service: Service, call: Call, *, shared: bool) -> Call:
@@ -289,7 +291,11 @@ def _add_conventions(router: APIRouter, service: Service) -> None:
     calls: tuple[tuple[str, Operation, Call], ...] = (
         ("/retrieval", openapi.RETRIEVAL, lambda record, access: retrieve_records(engine, record, access)),
         ("/v1/rerank", openapi.RERANK, lambda record, _: rerank_documents(engine, record)),
-        ("/v2/rerank", openapi.RERANK_V2, lambda record, _: rerank_documents(engine, record)),
+        (
+            "/v2/rerank",
+            dataclasses.replace(openapi.RERANK, name="rerank_v2"),
+            lambda record, _: rerank_documents(engine, record),
+        ),
         ("/rerank", openapi.RANK_TEXTS, lambda record, _: rank_texts(engine, record)),
     )
     for path, operation, call in calls:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from retrivex.adapters import STORES
 from retrivex.config import RetrievalConfig
 from retrivex.errors import ConfigError, install_hint
 from retrivex.loading import LoadLimits
 from retrivex.service.bounds import Bounds
 
 try:
-    from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+    from pydantic_settings import BaseSettings, SettingsConfigDict, TomlConfigSettingsSource
 except ImportError as error:
     raise ImportError(f"the service needs packages of its own: {install_hint('serve')}") from error
 
 PREFIX = "RETRIVEX_"
 FILE = f"{PREFIX}SETTINGS"
 """Variable that names the TOML file."""
+
+Store = Literal["qdrant", "pgvector", "chroma", "lancedb", "milvus", "weaviate", "elasticsearch", "opensearch"]
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -34,19 +35,11 @@ class CollectionSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    store: str = Field(description="which vector store: qdrant, pgvector, chroma, ...")
+    store: Store = Field(description="which vector store: qdrant, pgvector, chroma, ...")
     address: str = Field(min_length=1, repr=False, description="URL, folder or connection string")
     collection: str = Field(min_length=1, description="name of the collection, table or index")
     layout: str = Field("retrivex", description="who filled it: retrivex, langchain, llamaindex, haystack, ...")
     embed: str = Field(min_length=1, description="encoder that its vectors come from")
-
-    @field_validator("store")
-    @classmethod
-    def _is_known(cls, store: str) -> str:
-        names = [row.name for row in STORES]
-        if store not in names:
-            raise ValueError(f"store must be one of {', '.join(names)}")
-        return store
 
 
 class Settings(BaseSettings):
@@ -61,9 +54,6 @@ class Settings(BaseSettings):
     indexes: dict[str, Path] = Field({}, description="databases of other indexes, by name")
     collections: dict[str, CollectionSettings] = Field({}, description="collections of vector stores, by name")
     embed: str | None = Field(None, description="encoder of questions; left out, the one of the database")
-    rerank_encoders: list[str] = Field(
-        [], description="names of encoders that may rank texts, though only the operator says that they do it well"
-    )
     read_only: bool = Field(False, description="whether documents can be neither added nor deleted")
     config: Path | None = Field(None, description="file with options of RetrievalConfig that requests start from")
     keys: Path = Field(Path("retrivex-keys.db"), description="file of keys, made by `retrivex keys create`")
@@ -85,19 +75,14 @@ class Settings(BaseSettings):
     timeout_s: float = Field(30.0, gt=0, description="seconds for a body to come, and for a request to be answered")
     max_connections: int = Field(1000, ge=1, description="open connections of a worker; more get 503")
     threads: int = Field(2, ge=1, le=64, description="requests that a worker answers at once, beside uploads")
-    queue: int = Field(32, ge=0, description="requests that wait in a worker; more get 503")
+    queue: int = Field(16, ge=0, description="requests that wait in a worker; more get 503")
     key_rate: float = Field(50.0, gt=0, description="requests a second of a key, in each worker")
-    key_concurrency: int = Field(16, ge=1, description="requests of a key under way, in each worker")
+    key_concurrency: int = Field(8, ge=1, description="requests of a key under way, in each worker")
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, **others: Any
+    ) -> tuple[Any, ...]:
         """Return where settings come from, the first before the others."""
         file = os.environ.get(FILE)
         sources = (init_settings, env_settings)
@@ -106,17 +91,11 @@ class Settings(BaseSettings):
     @property
     def bounds(self) -> Bounds:
         """The most that one request may ask for."""
+        alike = ("hits", "chunks", "window", "characters", "tokens", "batch", "documents")
+        load = LoadLimits(self.upload_s, self.upload_memory_bytes)
         return Bounds(
-            hits=self.max_hits,
-            chunks=self.max_chunks,
-            window=self.max_window,
-            characters=self.max_characters,
-            tokens=self.max_tokens,
-            batch=self.max_batch,
-            answer=self.max_answer_bytes,
-            documents=self.max_documents,
-            load=LoadLimits(self.upload_s, self.upload_memory_bytes),
-        )
+            answer=self.max_answer_bytes, load=load, **{name: getattr(self, f"max_{name}") for name in alike}
+        )  # fmt: skip
 
     @property
     def retrieval(self) -> RetrievalConfig:

@@ -105,7 +105,6 @@ def fuzz_service(cases: int, folder: Path, *, seed: int = 1) -> Fuzzed:
         "db": make_index(folder / "index.db"),
         "keys": folder / "keys.db",
         "embed": "hashing",
-        "rerank_encoders": ["hashing-256"],
     }
     app = create_app(Settings(**given_settings, config=options, threads=1, queue=100, hosts=["testserver"]))
     looked_at = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from retrivex.service.access import Access
 from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.engine import Engine
-from retrivex.service.errors import AccessError, LimitError, NotFoundError
+from retrivex.service.errors import LimitError, NotFoundError
 
 JULY = 1_782_864_000.0  # the first of July 2026, UTC
 ACME = Access("k1", frozenset({"acme"}))
@@ -161,8 +160,6 @@ def dated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("2026-01-31T12:00:00+01:00", "01237", "6"),
         ("1769857200", "01237", "6"),
         (1_769_857_200, "01237", "6"),
-        ("2026-01-31T11:00:00.5Z", "01234578", "6"),
-        (1_769_857_200.5, "01234578", "6"),
     ],
 )
 def test_what_is_of_the_very_moment_is_neither_before_nor_after(
@@ -172,31 +169,13 @@ def test_what_is_of_the_very_moment_is_neither_before_nor_after(
     assert dify(dated, when("at", "after", asked)) == list(after)
 
 
-@pytest.mark.parametrize(
-    ("asked", "before", "after"),
-    [("2026-01-31", "a", "cde"), ("2026-01-31T11:00:00", "abc", "e"), ("2026-01-31T10:59:59.5Z", "abc", "de")],
-)
-def test_dates_may_be_written_with_a_blank(tmp_path: Path, asked: str, before: str, after: str) -> None:
-    dates = {
-        "a": "2026-01-30 23:00:00", "b": "2026-01-31", "c": "2026-01-31 10:00:00", "d": "2026-01-31 11:00:00Z",
-        "e": "2026-01-31 12:30:00",
-    }  # fmt: skip
-    documents = [Document(name, "Bees live in hives.", metadata={"at": date}) for name, date in dates.items()]
-    with closing(make_engine(make_index(tmp_path / "index.db", *documents))) as engine:
-        assert dify(engine, when("at", "before", asked)) == list(before)
-        assert dify(engine, when("at", "after", asked)) == list(after)
-
-
 @pytest.mark.parametrize("operator", ["before", "after"])
 @pytest.mark.parametrize("name", ["day", "timestamp"])
-def test_no_number_is_too_large_for_a_date_to_be_answered(engine: Engine, name: str, operator: str) -> None:
-    for huge in (10**400, -(10**400), 1e300, -1e300, "9" * 400, 2**63):
-        with pytest.raises(RetrivexError, match="a number must lie between"):
-            dify(engine, when(name, operator, huge))
-    for none in ("inf", "nan", "1e400", "-" + "9" * 20, "0001-01-01T00:00+14:00", "9999-12-31T23:59-01:00"):
+def test_a_date_that_no_calendar_has_is_refused(engine: Engine, name: str, operator: str) -> None:
+    for none in ("inf", "1e400", "-" + "9" * 20, "0001-01-01T00:00+14:00", 10**400, -1e300, "9" * 400, 2**63):
         with pytest.raises(RequestError, match="give a date like"):
             dify(engine, when(name, operator, none))
-    for far in (253_402_300_800, -62_135_596_801, "9999-12-31T23:59:59.5Z", "0001-01-01"):
+    for far in ("9999-12-31T23:59:59.5Z", "0001-01-01"):
         assert len(dify(engine, when(name, operator, far))) <= 2
 
 
@@ -210,47 +189,13 @@ def test_dify_may_leave_out_or_set_null_what_is_not_needed(engine: Engine) -> No
 # ---- scopes
 
 
-def test_a_filter_on_the_scope_narrows_what_the_key_sees(engine: Engine) -> None:
-    assert openai(engine, access=BOTH) == ["a", "b", "c", "d"]
-    assert dify(engine, access=BOTH) == ["a", "b", "c", "d"]
-    both = {"type": "and", "filters": [check("eq", "scope", "acme"), check("eq", "year", 2020)]}
-    for filters in (check("eq", "scope", "acme"), check("in", "scope", ["acme"]), both):
-        assert openai(engine, filters, access=BOTH) == ["d"]
-    assert openai(engine, check("in", "scope", [""]), access=BOTH) == ["a", "b", "c"]
-    assert dify(engine, when("scope", "is", "acme"), access=BOTH) == ["d"]
-    assert dify(engine, when("scope", "in", ["acme"]), when("year", "=", 2020), access=BOTH) == ["d"]
-
-
-def test_no_filter_widens_what_the_key_sees(engine: Engine) -> None:
-    for names in (["wayne"], ["acme", "wayne"], [""]):
-        with pytest.raises(AccessError, match="is none of this key"):
-            openai(engine, check("in", "scope", names), access=ACME)
-        with pytest.raises(AccessError, match="is none of this key"):
-            dify(engine, when("scope", "in", names), access=ACME)
-    wide = [
-        check("ne", "scope", "wayne"),
-        check("nin", "scope", ["wayne"]),
-        check("gt", "scope", ""),
-        check("in", "scope", []),
-        {"type": "or", "filters": [check("eq", "scope", "acme"), check("eq", "year", 2020)]},
-        {"type": "and", "filters": [check("eq", "scope", "acme"), check("eq", "scope", "acme")]},
-    ]
-    for filters in wide:
-        with pytest.raises(RequestError, match="scope"):
-            openai(engine, filters, access=BOTH)
-    for conditions in (
-        [when("scope", "is not", "wayne")],
-        [when("scope", "not empty")],
-        [when(["scope", "year"], "is", "acme")],
-        [when("scope", "is", "acme"), when("scope", "is", "acme")],
+def test_a_filter_on_the_scope_is_refused(engine: Engine) -> None:
+    for ask in (
+        lambda: openai(engine, {"type": "or", "filters": [check("eq", "scope", "acme"), check("eq", "year", 2020)]}),
+        lambda: dify(engine, when(["scope", "year"], "is", "acme"), access=BOTH),
     ):
-        with pytest.raises(RequestError, match="scope"):
-            dify(engine, *conditions, access=BOTH)
-    with pytest.raises(RequestError, match="scope"):
-        dify(engine, when("scope", "is", "acme"), when("year", "=", 2020), logic="or", access=BOTH)
-    # other filters look at what is visible alone
-    assert openai(engine, check("ne", "year", 1), access=ACME) == ["d"]
-    assert dify(engine, when("year", "≠", 1), access=ACME) == ["d"]
+        with pytest.raises(RequestError, match="the key says which are searched"):
+            ask()
 
 
 # ---- what comes back

@@ -35,19 +35,6 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     made.close()
 
 
-def test_a_request_is_composed_as_retrivex_compose_does(engine: Engine) -> None:
-    made = engine.compose(COMPOSE)
-    assert made.text == "[1] Bees live in hives. A hive has one queen. She lays all the eggs."
-
-
-def test_a_question_is_answered_with_citations_that_resolve(engine: Engine) -> None:
-    made = engine.query({"question": "Who lays eggs?"})
-    citation = made.to_dict()["citations"][0]
-    found = engine.resolve({**citation, "around": 5})
-    assert found["text"] == made.text[citation["start"] : citation["end"]]
-    assert (found["doc_id"], found["page"]) == ("bees.md", None)
-
-
 def test_text_around_a_citation_is_cut_at_the_document(engine: Engine) -> None:
     found = engine.resolve({"doc_id": "bees.md", "char_start": 5, "char_end": 9, "around": 7})
     assert (found["before"], found["text"], found["after"]) == ("Bees ", "live", " in hiv")

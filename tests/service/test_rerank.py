@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from retrivex.service.bounds import Bounds
 from retrivex.service.conventions.problems import members_of
 from retrivex.service.conventions.rerank import rank_texts, rerank_documents
 from retrivex.service.engine import Engine
-from retrivex.service.errors import LimitError, NotFoundError
+from retrivex.service.errors import NotFoundError
 from retrivex.service.index import Index
 from retrivex.service.problems import problem_of
 from retrivex.tokens.tokenizer import get_tokenizer
@@ -36,8 +36,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make(path: Path, embed: str | None, **more: Any) -> Engine:
     tokenizer = get_tokenizer("estimate")
-    given = {"rerank_encoders": ["hashing-256"], **more}
-    return Engine([Index("default", path, tokenizer, embed=embed)], tokenizer=tokenizer, **given)
+    return Engine([Index("default", path, tokenizer, embed=embed)], tokenizer=tokenizer, **more)
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +128,9 @@ def test_a_text_without_anything_to_read_is_last(engine: Engine) -> None:
         ({"top_n": "3"}, "top_n is '3'"),
         ({"top_n": True}, "top_n is True"),
         ({"return_documents": 1}, "return_documents is 1"),
-        ({"rank_fields": ["text", "title"]}, "rank_fields.1 is 'title': of a document, text alone is read; .* leave"),
+        ({"rank_fields": ["text", "title"]}, "rank_fields.1 is 'title'"),
         ({"rank_fields": "text"}, "rank_fields is 'text'"),
-        ({"relevant_spans": {"max": 2}}, "relevant_spans is .*: a document has one score here, .* leave"),
         ({"relevant_spans": False}, "relevant_spans is False"),
-        ({"priority": "high"}, "priority is 'high'"),
-        ({"truncation": 1}, "truncation is 1"),
-        ({"colour": "red"}, "'colour' is unknown"),
     ],
 )
 def test_what_is_wrong_is_said(engine: Engine, more: dict[str, Any], words: str) -> None:
@@ -158,22 +153,6 @@ def test_a_blank_query_is_refused(engine: Engine) -> None:
             rerank(engine, query=query)
 
 
-def test_too_much_is_refused(engine: Engine) -> None:
-    assert len(rank(engine, texts=["bees"] * 20)) == 20
-    for call, name in ((rerank, "documents"), (rank, "texts")):
-        with pytest.raises(LimitError, match="21 texts: a request may have 20"):
-            call(engine, **{name: ["bees"] * 21})
-        with pytest.raises(LimitError, match="201 characters: the limit is 200"):
-            call(engine, **{name: ["x" * 201]})
-    with pytest.raises(LimitError, match="201 characters"):
-        rerank(engine, query="x" * 201)
-    deep: Any = "x"
-    for _ in range(80):
-        deep = [deep]
-    with pytest.raises(LimitError, match="64 levels"):
-        rerank(engine, documents=deep)
-
-
 def test_without_an_encoder_nothing_is_ranked(path: Path) -> None:
     engine = make(path, None)
     for call in (rerank, rank):
@@ -189,60 +168,9 @@ def test_without_an_encoder_nothing_is_ranked(path: Path) -> None:
 def test_the_encoder_of_the_default_index_ranks(path: Path) -> None:
     tokenizer = get_tokenizer("estimate")
     indexes = [Index("default", path, tokenizer, embed="hashing-64"), Index("other", path, tokenizer, embed="hashing")]
-    engine = Engine(indexes, tokenizer=tokenizer, rerank_encoders=["hashing-64"])
+    engine = Engine(indexes, tokenizer=tokenizer)
     assert rerank(engine)["model"] == "retrivex+hashing-64"
     engine.close()
-
-
-class Renamed:
-    """An encoder of any name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def encode(self, texts: Sequence[str]) -> Any:
-        return HashingEncoder().encode(texts)
-
-
-def named(path: Path, name: str, **more: Any) -> Engine:
-    engine = make(path, "hashing", **more)
-    engine.index().encoder = Renamed(name)
-    return engine
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "all-MiniLM-L6-v2",
-        "sentence-transformers/all-MiniLM-L6-v2",
-        "all-MiniLM-L6-v2@0123456789ab",
-        "model@53aa51172d14",
-    ],
-)
-def test_an_encoder_that_was_measured_ranks(path: Path, name: str) -> None:
-    engine = named(path, name, rerank_encoders=())
-    assert rerank(engine)["model"] == f"retrivex+{name}"
-    engine.close()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["hashing-256", "other/all-MiniLM-L6-v2", "all-MiniLM-L12-v2", "model@0123456789ab", "all-MiniLM-L6-v2-mine", ""],
-)
-def test_an_encoder_that_nobody_vouches_for_is_refused_and_named(path: Path, name: str) -> None:
-    engine = named(path, name, rerank_encoders=["hashing", "hashing-64"])
-    for call in (rerank, rank):
-        with pytest.raises(NotFoundError) as caught:
-            call(engine)
-        said = str(caught.value)
-        assert f"the encoder is {name!r}: " in said
-        assert "surely better than BM25" in said
-        assert "--embed all-MiniLM-L6-v2" in said
-        assert f'rerank_encoders = ["{name}"]' in said
-    engine.close()
-    vouched = named(path, name, rerank_encoders=[name])  # the way out that the error names
-    assert rerank(vouched)["results"]
-    vouched.close()
 
 
 def test_an_encoder_that_fails_is_a_model_that_does_not_answer(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

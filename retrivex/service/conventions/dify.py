@@ -17,23 +17,18 @@ from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
-from retrivex.service.bounds import check_nesting
 from retrivex.service.conventions.search import (
     MAX_CONDITIONS,
-    SCOPE,
     Passage,
-    Search,
     check_size,
     field_of,
     find_passages,
-    split_scope,
 )
 from retrivex.service.engine import Engine
 
 _TEXTS = {"contains": "contains", "start with": "starts", "end with": "ends"}
 _NUMBERS = {">": "above", "<": "below", "≥": "min", "≤": "max"}
 _DATES = {"before": "below", "after": "above"}
-_LAST = dt.datetime.max.replace(microsecond=0)
 _OPPOSITES = {"not contains": "contains", "is not": "is", "not in": "in", "≠": "=", "not empty": "empty"}
 
 Operator = Literal[
@@ -53,7 +48,7 @@ class Condition(Body):
     """A condition on a field, or on any of several."""
 
     name: str | Annotated[list[str], Field(min_length=1, max_length=MAX_CONDITIONS)] = Field(
-        description="doc_id, page, timestamp, scope, or custom metadata"
+        description="doc_id, page, timestamp, or custom metadata"
     )
     comparison_operator: Operator
     value: str | int | float | Annotated[list[str], Field(max_length=MAX_CONDITIONS)] | None = None
@@ -89,15 +84,16 @@ def retrieve_records(engine: Engine, record: Mapping[str, Any], access: Access) 
     RetrivexError
         If the request breaks a rule, there is no such index, or it fails.
     """
-    check_nesting(record)
     body = read_body(Retrieval, record)
-    asked = body.metadata_condition or MetadataCondition()
-    conditions = asked.conditions or []
+    condition = body.metadata_condition or MetadataCondition()
+    conditions = condition.conditions or []
     check_size(sum(len(_names_of(one)) for one in conditions))
-    scopes, where = _translate(conditions, any_of=asked.logical_operator == "or")
+    logic = "any" if condition.logical_operator == "or" else "all"
+    where = {logic: list(map(_where_of, conditions))} if conditions else None
     setting = body.retrieval_setting
-    search = Search(body.query, setting.top_k, body.knowledge_id, where, scopes, setting.score_threshold)
-    return {"records": [_record_of(passage) for passage in find_passages(engine, search, access)]}
+    asked = {"question": body.query, "index": body.knowledge_id, "k": setting.top_k, "where": where}
+    found = find_passages(engine, access, least=setting.score_threshold, **asked)
+    return {"records": [_record_of(passage) for passage in found]}
 
 
 def _record_of(passage: Passage) -> dict[str, Any]:
@@ -107,15 +103,6 @@ def _record_of(passage: Passage) -> dict[str, Any]:
 
 def _names_of(condition: Condition) -> list[str]:
     return [condition.name] if isinstance(condition.name, str) else condition.name
-
-
-def _translate(conditions: list[Condition], *, any_of: bool) -> tuple[str | list[str | None] | None, dict[str, Any]]:
-    """Return the scope that the conditions ask for, and the filter that the others make."""
-    # one of which any may hold narrows nothing: it is refused where its field is looked up
-    scopes = [one for one in conditions if _names_of(one) == [SCOPE] and not (any_of and len(conditions) > 1)]
-    others = [_where_of(one) for one in conditions if one not in scopes]
-    wanted = [(one.comparison_operator, one.comparison_operator in ("is", "in"), one.value) for one in scopes]
-    return split_scope(wanted), ({"any" if any_of else "all": others} if others else {})
 
 
 def _where_of(condition: Condition) -> dict[str, Any]:
@@ -146,62 +133,35 @@ def _compare(name: str, operator: str, value: Any) -> dict[str, Any]:
 def _compare_date(field: str, name: str, operator: str, value: str | int | float) -> dict[str, Any]:
     """Compare a date with Unix seconds, and with dates as text where the field may hold them.
 
-    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31, 2026-01-31T11:00:00 or
-    2026-01-31 11:00:00, with or without a Z, as far as whole seconds go.
+    Texts are compared letter by letter, which is by time for dates in UTC written as 2026-01-31 or 2026-01-31T11:00:00,
+    with or without a Z. The moment itself is neither before nor after.
     """
-    sign = _DATES[operator]
-    found = _read_date(value)
-    if found is None:
+    date, sign = _read_date(value), _DATES[operator]
+    if date is None:
         raise _refuse(name, operator, value, "give a date like 2026-01-31, or Unix seconds")
-    seconds, date = found
-    if field == "timestamp" or date is None:
-        return {field: {sign: seconds}}
-    return {"any": [{field: bounds} for bounds in ({sign: seconds}, *_bounds_of_texts(date, operator))]}
+    by_number = {field: {sign: date.timestamp()}}
+    if field == "timestamp":
+        return by_number
+    written = date.replace(tzinfo=None, microsecond=0).isoformat()
+    text = f"{written}Z" if operator == "after" else written.removesuffix("T00:00:00")
+    return {"any": [by_number, {field: {sign: text}}]}
 
 
-def _bounds_of_texts(date: dt.datetime, operator: str) -> list[dict[str, str]]:
-    """Return between which texts those of earlier dates lie, or of later ones: a blank comes before a T.
-
-    Examples
-    --------
-    >>> date = dt.datetime(2026, 1, 31, 11, tzinfo=dt.UTC)
-    >>> _bounds_of_texts(date, "after")
-    [{'above': '2026-01-31T11:00:00Z'}, {'above': '2026-01-31 11:00:00Z', 'below': '2026-01-31T'}]
-    >>> _bounds_of_texts(date.replace(hour=0), "before")
-    [{'below': '2026-01-31'}]
-    """
-    whole = date.replace(microsecond=0, tzinfo=None)
-    if operator == "before" and date.microsecond and whole < _LAST:
-        whole += dt.timedelta(seconds=1)  # the whole second is before its parts
-    day, time = whole.date().isoformat(), whole.time().isoformat()
-    if operator == "after":
-        return [{"above": f"{day}T{time}Z"}, {"above": f"{day} {time}Z", "below": f"{day}T"}]
-    if whole.time() == dt.time():
-        return [{"below": day}]
-    return [{"below": f"{day} {time}"}, {"min": f"{day}T", "below": f"{day}T{time}"}]
-
-
-def _read_date(value: str | int | float) -> tuple[float, dt.datetime | None] | None:
-    """Return a date as Unix seconds and in UTC, None where no calendar has it; None for what is no date.
+def _read_date(value: str | int | float) -> dt.datetime | None:
+    """Return a date in UTC; None for what is none, or is in no calendar.
 
     Examples
     --------
-    >>> [_read_date(date)[0] for date in ("20260131", "1769857200", "2026-01-31T12:00+01:00")]
+    >>> [_read_date(date).timestamp() for date in ("20260131", "1769857200", "2026-01-31T12:00+01:00")]
     [1769817600.0, 1769857200.0, 1769857200.0]
     """
     try:
         if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d*)?|\d+\.\d*", value):
             date = dt.datetime.fromisoformat(value)
-            date = (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
-        else:
-            date = dt.datetime.fromtimestamp(float(value), dt.UTC)
-    except ValueError:
-        return None if isinstance(value, str) else (value, None)
-    except (OverflowError, OSError):  # before the year 1 or after 9999
-        if not isinstance(value, str):
-            return value, None  # it may be no float either
-        return (float(value), None) if value.replace(".", "").isdigit() else None
-    return date.timestamp(), date
+            return (date if date.tzinfo else date.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
+        return dt.datetime.fromtimestamp(float(value), dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _one(name: str, operator: str, value: Any) -> str | int | float:

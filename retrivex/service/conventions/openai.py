@@ -14,16 +14,12 @@ from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
-from retrivex.service.bounds import check_nesting
 from retrivex.service.conventions.search import (
     MAX_CONDITIONS,
-    SCOPE,
     Passage,
-    Search,
     check_size,
     field_of,
     find_passages,
-    split_scope,
 )
 from retrivex.service.engine import Engine
 
@@ -40,7 +36,7 @@ class Comparison(Body):
     """A condition on one attribute."""
 
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
-    key: str = Field(description="doc_id, page, timestamp, scope, or custom metadata")
+    key: str = Field(description="doc_id, page, timestamp, or custom metadata")
     value: _Scalar | Annotated[list[_Scalar], Field(max_length=MAX_CONDITIONS)]
 
 
@@ -91,20 +87,18 @@ def search_vector_store(engine: Engine, index: str, record: Mapping[str, Any], a
     RetrivexError
         If the request breaks a rule, there is no such index, or it fails.
     """
-    check_nesting(record)
     body = read_body(VectorStoreSearch, record)
     queries = [body.query] if isinstance(body.query, str) else body.query
     check_size(_count(body.filters))
-    scopes, others = _part_scopes(body.filters)
-    search = Search(
-        "\n".join(queries),
-        body.max_num_results,
-        index,
-        {"all": [_where_of(one) for one in others]} if others else {},
-        split_scope(scopes),
-        body.ranking_options.score_threshold,
+    found = find_passages(
+        engine,
+        access,
+        question="\n".join(queries),
+        index=index,
+        k=body.max_num_results,
+        where=None if body.filters is None else _where_of(body.filters),
+        least=body.ranking_options.score_threshold,
     )
-    found = find_passages(engine, search, access)
     return {
         "object": "vector_store.search_results.page",
         "search_query": queries,
@@ -118,20 +112,6 @@ def _count(given: Comparison | Compound | None) -> int:
     if isinstance(given, Compound):
         return sum(map(_count, given.filters))
     return 0 if given is None else 1
-
-
-def _part_scopes(
-    given: Comparison | Compound | None,
-) -> tuple[list[tuple[str, bool, Any]], list[Comparison | Compound]]:
-    """Return the conditions on the scope that must hold, and the filters beside them."""
-    if given is None:
-        return [], []
-    if isinstance(given, Comparison):
-        return ([(given.type, given.type in ("eq", "in"), given.value)], []) if given.key == SCOPE else ([], [given])
-    if given.type == "or":
-        return [], [given]
-    parts = [_part_scopes(one) for one in given.filters]
-    return [scope for scopes, _ in parts for scope in scopes], [other for _, others in parts for other in others]
 
 
 def _where_of(given: Comparison | Compound) -> dict[str, Any]:

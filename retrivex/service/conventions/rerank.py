@@ -10,29 +10,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 
 from retrivex.composer.texts import Floats
 from retrivex.scoring.calibrated import probabilities
 from retrivex.service.bodies import Body, read_body
-from retrivex.service.bounds import check_nesting
 from retrivex.service.engine import Engine
-
-_WITHOUT_EFFECT = "taken and without effect: "
-
-
-def _refuse_other_fields(name: str) -> str:
-    if name != "text":
-        raise ValueError("of a document, text alone is read; put what matters into it, or leave rank_fields out")
-    return name
-
-
-def _refuse_spans(given: Any) -> None:
-    if given is not None:
-        raise ValueError("a document has one score here, and none for its parts; leave relevant_spans out")
-
-
-_TextField = Annotated[str, AfterValidator(_refuse_other_fields), WithJsonSchema({"const": "text"})]
 
 
 class TextDocument(Body):
@@ -44,34 +27,27 @@ class TextDocument(Body):
 
 
 class Rerank(Body):
-    """Documents to rank, as Cohere's and Jina's clients send them."""
+    """Documents to rank, as Cohere's and Jina's clients send them; what else they send is without effect."""
+
+    model_config = ConfigDict(extra="ignore")
 
     query: str = Field(min_length=1)
     documents: Annotated[list[str | TextDocument], Field(min_length=1)]
-    model: str | None = Field(None, description=f"{_WITHOUT_EFFECT}this service has one model, which the answer names")
     top_n: int | None = Field(None, ge=1, description="results at most; left out, all of them")
     return_documents: bool | None = Field(None, description="whether results hold their documents; left out, they do")
-    rank_fields: list[_TextField] | None = Field(None, description="of documents with fields, text alone is read")
-    max_chunks_per_doc: int | None = Field(None, ge=1, description=f"{_WITHOUT_EFFECT}a document is read whole")
-    max_tokens_per_doc: int | None = Field(None, ge=1, description=f"{_WITHOUT_EFFECT}a document is read whole")
-    truncation: bool | None = Field(None, description=f"{_WITHOUT_EFFECT}a document is read whole")
-    priority: int | None = Field(None, description=f"{_WITHOUT_EFFECT}requests are answered as they come")
-    relevant_spans: Annotated[None, BeforeValidator(_refuse_spans)] = Field(
-        None, description="refused: a document has one score, and none for its parts"
-    )
+    rank_fields: list[Literal["text"]] | None = Field(None, description="of a document, text alone is read")
+    relevant_spans: None = Field(None, description="refused: a document has one score, and none for its parts")
 
 
 class TextRank(Body):
-    """Texts to rank, as clients of Text Embeddings Inference send them."""
+    """Texts to rank, as clients of Text Embeddings Inference send them; what else they send is without effect."""
+
+    model_config = ConfigDict(extra="ignore")
 
     query: str = Field(min_length=1)
     texts: list[str] = Field(min_length=1)
     raw_scores: bool = Field(False, description="answer with log-odds in place of probabilities")
     return_text: bool = Field(False, description="whether results hold their texts")
-    truncate: bool | None = Field(None, description=f"{_WITHOUT_EFFECT}a text is read whole")
-    truncation_direction: Literal["left", "right", "Left", "Right"] = Field(
-        "right", description=f"{_WITHOUT_EFFECT}a text is read whole"
-    )
 
 
 def rerank_documents(engine: Engine, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +63,6 @@ def rerank_documents(engine: Engine, record: Mapping[str, Any]) -> dict[str, Any
     RetrivexError
         If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
-    check_nesting(record)
     body = read_body(Rerank, record)
     documents = [TextDocument(text=one) if isinstance(one, str) else one for one in body.documents]
     texts = [document.text for document in documents]
@@ -120,7 +95,6 @@ def rank_texts(engine: Engine, record: Mapping[str, Any]) -> list[dict[str, Any]
     RetrivexError
         If the request breaks a rule, there is no encoder that ranks texts well, or it fails.
     """
-    check_nesting(record)
     body = read_body(TextRank, record)
     log_odds, _ = engine.score_texts(body.query, body.texts)
     scores = log_odds.tolist() if body.raw_scores else probabilities(log_odds).tolist()

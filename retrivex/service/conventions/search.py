@@ -1,50 +1,22 @@
-"""What search conventions share: passages for a question, filters on them, and which scopes a filter names."""
+"""What search conventions share: passages for a question, and filters on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from retrivex.composer.requests import RequestError
-from retrivex.errors import quoted
 from retrivex.model.span import Span
 from retrivex.service.access import Access
-from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine
 from retrivex.service.errors import LimitError
-from retrivex.stores import Where
-
-SCOPE = "scope"
-"""Name by which a filter narrows what the key may see."""
 
 MAX_CONDITIONS = 100
 """Conditions of one filter, and values of one list."""
 
 _FIELDS = {"doc_id": "doc_id", "file_id": "doc_id", "filename": "doc_id", "page": "page", "timestamp": "timestamp"}
 """Names of a filter that mean something else than custom metadata."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A question in the words of any convention.
-
-    Parameters
-    ----------
-    question : in the asker's own words
-    k : hits to start from, and passages at most
-    index : that it goes to
-    where : filter on chunks
-    scope : narrows what the key may see
-    least : score below which a passage is left out, in [0, 1]
-    """
-
-    question: str
-    k: int
-    index: str = DEFAULT_INDEX
-    where: Where = field(default_factory=dict)
-    scope: str | list[str | None] | None = None
-    least: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +40,24 @@ class Passage:
     metadata: Mapping[str, Any]
 
 
-def find_passages(engine: Engine, search: Search, access: Access) -> list[Passage]:
+def find_passages(engine: Engine, access: Access, *, least: float, **asked: Any) -> list[Passage]:
     """Return the passages of a composition, best first, ties in their order: no more than hits were asked for.
+
+    Parameters
+    ----------
+    engine : that answers
+    access : who asks
+    least : score below which a passage is left out, in [0, 1]
+    **asked : by `bodies.QueryBody`, with `k`
 
     Raises
     ------
     RetrivexError
         If the question breaks a rule, there is no such index, or it fails.
     """
-    asked = {"question": search.question, "index": search.index, "k": search.k, "scope": search.scope}
-    made = engine.query({**asked, "where": dict(search.where) or None}, access)
-    passages = [_passage_of(span) for span in made.spans]
+    passages = [_passage_of(span) for span in engine.query(asked, access).spans]
     # the neighbours of one hit may be two passages
-    return sorted((one for one in passages if one.score >= search.least), key=lambda one: -one.score)[: search.k]
+    return sorted((one for one in passages if one.score >= least), key=lambda one: -one.score)[: asked["k"]]
 
 
 def _passage_of(span: Span) -> Passage:
@@ -108,43 +85,16 @@ def field_of(name: str) -> str:
     Raises
     ------
     RequestError
-        If it is the scope, which only `narrow` reads.
+        If it is the scope, which the key says.
 
     Examples
     --------
     >>> field_of("page"), field_of("year")
     ('page', 'metadata.year')
     """
-    if name == SCOPE:
-        raise RequestError(
-            f"a filter on {SCOPE!r} narrows the whole search: ask for one that equals a name, beside others"
-        )
+    if name == "scope":
+        raise RequestError("a filter on 'scope' is refused: the key says which are searched; leave it out")
     return _FIELDS.get(name, f"metadata.{name}")
-
-
-def split_scope(conditions: Sequence[tuple[str, bool, Any]]) -> str | list[str | None] | None:
-    """Return the scope that the conditions on it ask for, all at once; None where there are none.
-
-    Parameters
-    ----------
-    conditions : for each its operator, whether that asks for equality, and its value, a name or a list of names
-
-    Raises
-    ------
-    RequestError
-        If there are several, or one that does not ask for equality: it might widen what the others narrow.
-    """
-    if not conditions:
-        return None
-    if len(conditions) > 1:
-        raise RequestError(f"the filter has {len(conditions)} conditions on {SCOPE!r}: give one, with a list of names")
-    [(operator, equals, value)] = conditions
-    names = value if isinstance(value, list) else [value]
-    if not equals or not names or not all(isinstance(name, str) for name in names):
-        raise RequestError(
-            f"{SCOPE} {operator} {quoted(value)}: ask for one that equals a name, or is in a list of names"
-        )
-    return [name or None for name in names]
 
 
 def check_size(conditions: int) -> None:

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: search and open as tools, documents as resources, one prompt, over stdio and HTTP."""
+"""The Model Context Protocol: search and open as tools, documents as resources, over stdio and HTTP."""

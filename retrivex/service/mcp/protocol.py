@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
-from retrivex.composer.requests import RequestError
 from retrivex.errors import install_hint, quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
@@ -31,7 +29,6 @@ Run: TypeAlias = Callable[[Context, Callable[[Access], Any]], Awaitable[Any]]
 """Does a job in a thread, with what its request may see: how a transport knows is its own business."""
 
 _PAGE = 100  # documents of one page of a list
-_PROMPT = "answer"
 _READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _TEXT = "text/plain"
 
@@ -53,10 +50,7 @@ def make_server(engine: Engine, run: Run) -> Server[Any]:
         on_list_tools=offers.list_tools,
         on_call_tool=offers.call_tool,
         on_list_resources=offers.list_resources,
-        on_list_resource_templates=offers.list_templates,
         on_read_resource=offers.read_resource,
-        on_list_prompts=offers.list_prompts,
-        on_get_prompt=offers.get_prompt,
     )
     # its tracing puts names that clients send, and messages of errors, into spans; the composer's spans have no text
     server.middleware.clear()
@@ -104,32 +98,20 @@ class _Offers:
         cursor = params.cursor if params is not None else None
         return await self._ask(context, lambda access: self._list_page(cursor, access))
 
-    def _list_page(self, cursor: str | None, access: Access) -> types.ListResourcesResult:
-        index, after = _read_cursor(cursor)
+    def _list_page(self, after: str | None, access: Access) -> types.ListResourcesResult:
         # without keys, documents of tenants are not shown: nothing here could open them
         scope: list[str | None] | None = [None] if access.scopes is None else None
         found = []
-        if self._engine.index(index).keeps_documents:
-            found = self._engine.list_documents(access, index=index, scope=scope, after=after, most=_PAGE)
+        if self._engine.index().keeps_documents:
+            found = self._engine.list_documents(access, scope=scope, after=after or "", most=_PAGE)
         resources = [
-            types.Resource(uri=write_uri(index, info.doc_id), name=info.doc_id, title=info.title, mime_type=_TEXT)
+            types.Resource(
+                uri=write_uri(DEFAULT_INDEX, info.doc_id), name=info.doc_id, title=info.title, mime_type=_TEXT
+            )
             for info in found
         ]
-        names = list(self._engine.indexes)
-        following: tuple[str, str] | None = None
-        if len(found) == _PAGE:
-            following = (index, found[-1].doc_id)
-        elif index != names[-1]:
-            following = (names[names.index(index) + 1], "")
-        next_cursor = None if following is None else json.dumps(following)
-        return types.ListResourcesResult(resources=resources, next_cursor=next_cursor)
-
-    async def list_templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=write_uri(DEFAULT_INDEX, "") + "{name}", name="document", title="A document", mime_type=_TEXT,
-            description="The whole text of a document, by its name.",
-        )  # fmt: skip
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        following = found[-1].doc_id if len(found) == _PAGE else None
+        return types.ListResourcesResult(resources=resources, next_cursor=following)
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -137,24 +119,6 @@ class _Offers:
         uri = str(params.uri)
         text = await self._ask(context, lambda access: tools.read_resource(self._engine, uri, access))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_TEXT, text=text)])
-
-    async def list_prompts(self, _: Context, __: Any) -> types.ListPromptsResult:
-        schema = tools.input_schema(tools.AnswerArguments, self._engine)
-        arguments = [
-            types.PromptArgument(name=name, description=rule.get("description"), required=name in schema["required"])
-            for name, rule in schema["properties"].items()
-        ]
-        title, description = "Answer from documents", "Answer a question from passages of the documents, and cite them."
-        prompt = types.Prompt(name=_PROMPT, title=title, description=description, arguments=arguments)
-        return types.ListPromptsResult(prompts=[prompt])
-
-    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != _PROMPT:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {quoted(params.name)}: there is {_PROMPT}")
-        given = params.arguments or {}
-        text = await self._ask(context, lambda access: tools.answer_prompt(self._engine, given, access))
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(messages=[message])
 
     async def _ask(self, context: Context, job: Callable[[Access], T]) -> T:
         """Return what a job returns; what goes wrong becomes an error of the protocol."""
@@ -174,16 +138,3 @@ def _explain(error: Exception) -> str:
         LOGGER.error("failed", exc_info=error)
     wait = problem.headers.get("Retry-After")
     return problem.detail if wait is None else f"{problem.detail} (ask again in {wait} s)"
-
-
-def _read_cursor(cursor: str | None) -> tuple[str, str]:
-    """Return the index, and the name behind which a page begins."""
-    if cursor is None:
-        return DEFAULT_INDEX, ""
-    try:
-        index, after = json.loads(cursor)
-    except (ValueError, TypeError, RecursionError):
-        index = after = None
-    if not isinstance(index, str) or not isinstance(after, str):
-        raise RequestError(f"cursor is {quoted(cursor)}: send the nextCursor of the page before, or none")
-    return index, after

@@ -1,4 +1,4 @@
-"""What tools, resources and the prompt answer: arguments in, text for a model out. Nothing here knows the protocol."""
+"""What tools and resources answer: arguments in, text for a model out. Nothing here knows the protocol."""
 
 from __future__ import annotations
 
@@ -34,14 +34,6 @@ class OpenArguments(Body):
 
     citation: str = Field(min_length=1, description="As search writes it, such as leave.md#120-480.")
     around: int = Field(1000, ge=0, le=_MOST_AROUND, description="Characters of the document to show on each side.")
-    index: IndexName = DEFAULT_INDEX
-
-
-class AnswerArguments(Body):
-    """Arguments of the prompt `answer`, all of them text, as the protocol has it."""
-
-    question: str = Field(min_length=1, description="What you want to know.")
-    budget: int | None = Field(None, strict=False, ge=1, description="Most tokens of the context.")
     index: IndexName = DEFAULT_INDEX
 
 
@@ -85,7 +77,8 @@ def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> Answ
         If the arguments break a rule, or the index fails.
     """
     asked = read_body(SearchArguments, arguments)
-    made = engine.query(_query(asked.question, asked.budget, asked.index), access)
+    config = {} if asked.budget is None else {"token_budget": asked.budget}
+    made = engine.query({"question": asked.question, "index": asked.index, "config": config}, access)
     sources = list_sources(made.citations)
     lines = [f"[{source['number']}] {_describe(source)}" for source in sources]
     if made.text.strip():
@@ -117,19 +110,6 @@ def open_citation(engine: Engine, arguments: Mapping[str, Any], access: Access) 
     length = "" if found["characters"] is None else f", of {found['characters']:,} characters"
     head = f"{shown}{title}{page}{length}:"
     return Answer(f"{head}\n\n{found['before']}{found['text']}{found['after']}", {"place": found})
-
-
-def answer_prompt(engine: Engine, arguments: Mapping[str, Any], access: Access) -> str:
-    """Return a prompt: how to answer, the sources, the question.
-
-    Raises
-    ------
-    RetrivexError
-        If the arguments break a rule, or the index fails.
-    """
-    asked = read_body(AnswerArguments, arguments)
-    made, _ = engine.prompt({"query": _query(asked.question, asked.budget, asked.index)}, access)
-    return "\n\n".join(str(message["content"]) for message in made.messages)
 
 
 def read_resource(engine: Engine, uri: str, access: Access) -> str:
@@ -171,11 +151,6 @@ def input_schema(model: type[Body], engine: Engine) -> dict[str, Any]:
     else:
         del schema["properties"]["index"]
     return schema
-
-
-def _query(question: str, budget: int | None, index: str) -> dict[str, Any]:
-    config = {} if budget is None else {"token_budget": budget}
-    return {"question": question, "index": index, "config": config}
 
 
 def _describe(source: Mapping[str, Any]) -> str:

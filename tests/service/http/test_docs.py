@@ -24,9 +24,7 @@ def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:
     blocks = [(kind, block) for kind, block in blocks if "examples/service" not in block]  # see test_languages.py
     assert {kind for kind, _ in blocks} == {"bash", "python"}
     shutil.copytree(ROOT / "examples" / "handbook", tmp_path / "handbook")
-    with ServiceProcess(
-        tmp_path, "handbook", "--embed", "hashing", RETRIVEX_RERANK_ENCODERS='["hashing-256"]'
-    ) as service:
+    with ServiceProcess(tmp_path, "handbook", "--embed", "hashing") as service:
         for kind, block in blocks:
             source = block.replace("http://127.0.0.1:8080", service.address)
             if kind == "python":

@@ -225,8 +225,7 @@ def test_two_tenants_and_64_clients_share_nothing(
     Logs and spans, which operators see, have no word of either.
     """
     caplog.set_level(logging.DEBUG)
-    ranking = {"embed": "hashing", "rerank_encoders": ["hashing-256"]}
-    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300, **ranking)
+    client = make_client(threads=4, queue=200, key_rate=10_000, key_concurrency=1000, timeout_s=300, embed="hashing")
     words = {"acme": "vulture", "wayne": "batcave"}
     secrets = {name: keys.create(name, [name])[1] for name in words}
     leaks: list[str] = []
@@ -275,7 +274,6 @@ def test_two_tenants_and_64_clients_share_nothing(
             lambda: call_mcp(client, headers, "tools/call", name="open", arguments=place),
             lambda: call_mcp(client, headers, "resources/list"),
             lambda: call_mcp(client, headers, "resources/read", uri=uri),
-            lambda: call_mcp(client, headers, "prompts/get", name="answer", arguments=arguments),
             lambda: client.post(
                 "/v1/view", json={"question": "planned", "compare": {"effort": "full"}}, headers=headers
             ),

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from support.service_world import COMPOSE, PASSAGES, make_index
+from support.service_world import COMPOSE, make_index
 
 from retrivex import Composition, Document
 from retrivex.service import openapi
@@ -57,13 +57,6 @@ def test_spans_are_streamed(client: Any, how: str) -> None:
     span, composition = (json.loads(data) for _, data in events)
     assert span["text"] in composition["text"]
     assert span["citations"][0]["doc_id"] == span["doc_id"] == "bees.md"
-
-
-def test_passages(client: Any) -> None:
-    ordered = post(client, "/v1/reorder", {"passages": PASSAGES, "options": {"strategy": "score_desc", "top_k": 2}})
-    assert [passage["id"] for passage in ordered["passages"]] == [0, 1]
-    unique = post(client, "/v1/deduplicate", {"passages": PASSAGES})
-    assert len(unique["passages"]) == 3
 
 
 @pytest.mark.parametrize("api", ["plain", "openai", "openai_chat", "anthropic"])
@@ -211,14 +204,6 @@ def test_documents_are_added_listed_and_deleted(client: Any) -> None:
     assert client.delete("/v1/documents", params={"doc_id": "wasps.md"}).status_code == 404
 
 
-def test_documents_are_listed_in_pages(client: Any) -> None:
-    first = client.get("/v1/documents", params={"limit": 2}).json()
-    rest = client.get("/v1/documents", params={"limit": 2, "after": first["next"]}).json()
-    names = [document["doc_id"] for document in (*first["documents"], *rest["documents"])]
-    assert names == ["acme:plan.md", "bees.md", "wayne:plan.md"]
-    assert rest["next"] is None
-
-
 # ---- operation
 
 
@@ -240,10 +225,3 @@ def test_an_index_that_is_gone_is_not_ready_but_alive(client: Any) -> None:
         assert int(answer.headers["retry-after"]) >= 1
     assert client.get("/healthz").status_code == 200
     assert client.post("/v1/compose", json=COMPOSE).status_code == 200
-
-
-def test_several_indexes_by_name(make_client: Any, tmp_path: Path) -> None:
-    client = make_client(indexes={"other": tmp_path / "other.db"})
-    client.post("/v1/documents", files={"file": ("ants.md", "Ants march.")}, data={"index": "other"})
-    assert "march" in post(client, "/v1/query", {"question": "Do ants march?", "index": "other"})["text"]
-    assert post(client, "/v1/query", {"question": "Do ants march?"})["text"] == ""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.examples import ROOT
@@ -96,13 +95,13 @@ def test_a_slow_sender_does_not_reach_the_service(start: Start) -> None:
     slow = [_connect(port) for _ in range(30)]
     for connection in slow:  # more than the service has connections for
         connection.sendall(_HEAD.format(1000).encode() + b"{")
-    answered: list[Any] = []
+    answered: list[bytes] = []
     for _ in range(3):
         with _connect(port) as other:
             other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             answered.append(_read(other).split(b"\r\n")[0])
     assert answered == [b"HTTP/1.1 200 OK"] * 3
-    assert all(b"408" in _read(connection).split(b"\r\n")[0] for connection in slow)
+    assert {_read(connection) for connection in slow} == {b""}  # closed, as nobody would read why
     for connection in slow:
         connection.close()
     assert _requests(service) == 0
@@ -118,5 +117,5 @@ def test_a_flood_of_connections_is_turned_away_before_the_service(start: Start) 
     for connection in flood:
         connection.close()
     assert statuses.count(b"429") >= 30
-    assert set(statuses) <= {b"429", b"408"}
+    assert set(statuses) == {b"429", b""}  # those that were let in are too slow
     assert _requests(service) == 0

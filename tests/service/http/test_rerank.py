@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,12 @@ import pytest
 from support.service_process import ServiceProcess
 from support.service_world import make_index
 
-from retrivex.encoders.encoder import HashingEncoder
-from retrivex.errors import RerankError, RerankUnavailableError
+from retrivex.errors import RerankError
 from retrivex.service import openapi
 from retrivex.service.keys import Keys
 
 pytestmark = pytest.mark.integration
 
-VOUCHED = ["hashing-256"]
 QUERY = "Who lays eggs in the hive?"
 TEXTS = ["Rain falls on hills.", "The queen lays all the eggs in the hive.", "A hive has wax."]
 BODIES: dict[str, dict[str, Any]] = {
@@ -77,15 +74,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
     path = make_index(folder / "index.db")
     keys = Keys(folder / "keys.db")
     secret = keys.create("bees", [None])[1]
-    with ServiceProcess(
-        folder, path.name, "--embed", "hashing", RETRIVEX_RERANK_ENCODERS=json.dumps(VOUCHED)
-    ) as service:
+    with ServiceProcess(folder, path.name, "--embed", "hashing") as service:
         yield service.address, secret
 
 
 @pytest.fixture
 def client(make_client: Any) -> Any:
-    return make_client(embed="hashing", rerank_encoders=VOUCHED)
+    return make_client(embed="hashing")
 
 
 # ---- clients
@@ -166,23 +161,6 @@ def check(answer: Any, status: int, path: str, *words: str) -> None:
     assert all(word in problem["detail"] for word in words), problem["detail"]
 
 
-def test_without_an_encoder_there_is_no_reranking(make_client: Any) -> None:
-    client = make_client()
-    for path, body in BODIES.items():
-        check(client.post(path, json=body), 404, path, "'default'", "--embed MODEL")
-    assert client.get("/readyz").status_code == 200
-
-
-def test_hashing_is_refused_unless_the_operator_vouches_for_it(make_client: Any) -> None:
-    client = make_client(embed="hashing")
-    for path, body in BODIES.items():
-        check(client.post(path, json=body), 404, path, "'hashing-256'", "surely better than BM25", "rerank_encoders")
-    assert client.post("/v1/query", json={"question": QUERY}).status_code == 200
-    vouched = make_client(embed="hashing", rerank_encoders=VOUCHED)
-    for path, body in BODIES.items():
-        assert vouched.post(path, json=body).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("raw", "status"), [(b"{", 400), (b"[]", 400), (b"\xff", 400), (b'{"query": NaN}', 400), (b"{}", 422)]
 )
@@ -196,7 +174,6 @@ def test_a_body_that_is_wrong_is_one_problem(client: Any, raw: bytes, status: in
 def test_keys_and_limits_hold(make_client: Any, tmp_path: Path) -> None:
     client = make_client(
         embed="hashing",
-        rerank_encoders=VOUCHED,
         max_hits=2,
         max_characters=100,
         max_body_bytes=4000,
@@ -211,21 +188,3 @@ def test_keys_and_limits_hold(make_client: Any, tmp_path: Path) -> None:
         check(client.post(path, json={**body, name: ["x" * 101]}, headers=headers), 422, path, "101 characters")
         check(client.post(path, json={**body, name: ["x" * 5000]}, headers=headers), 413, path)
         assert client.post(path, json={**body, name: TEXTS[:2]}, headers=headers).status_code == 200
-
-
-def test_a_model_that_does_not_answer_is_503(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HashingEncoder, "encode", lambda self, texts: np.zeros((1, 4)))
-    for path, body in BODIES.items():
-        answer = client.post(path, json=body)
-        check(answer, 503, path, "the encoder gave the shape (1, 4)")
-        assert answer.headers["retry-after"]
-
-
-def test_our_own_client_says_what_is_missing(tmp_path: Path) -> None:
-    from retrivex.rerank.http import HttpReranker  # noqa: PLC0415
-
-    with ServiceProcess(tmp_path, make_index(tmp_path / "index.db").name) as service:
-        reranker = HttpReranker(f"{service.address}/rerank", shape="tei")
-        with reranker, pytest.raises(RerankError, match="--embed MODEL") as caught:
-            reranker.score(QUERY, TEXTS)
-    assert not isinstance(caught.value, RerankUnavailableError)  # asking again does not help

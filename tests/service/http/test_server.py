@@ -31,7 +31,7 @@ def test_a_port_that_is_taken_is_one_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ({"store": "faiss"}, ["collections.manuals.store", "must be one of qdrant"]),
+        ({"store": "faiss"}, ["collections.manuals.store", "'qdrant'"]),
         ({"colour": "red"}, ["collections.manuals.colour"]),
         ({"embed": ""}, ["collections.manuals.embed"]),
     ],
@@ -72,3 +72,12 @@ def test_what_is_no_setting_or_no_json_is_refused(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("RETRIVEX_COLLECTIONS")
     monkeypatch.setenv("RETRIVEX_CORS", '["https://app.example"]')
     assert read_settings().cors == ["https://app.example"]
+
+
+def test_every_store_of_the_adapters_may_be_named() -> None:
+    from typing import get_args  # noqa: PLC0415
+
+    from retrivex.adapters import STORES  # noqa: PLC0415
+    from retrivex.service.settings import Store  # noqa: PLC0415
+
+    assert {row.name for row in STORES} == set(get_args(Store))

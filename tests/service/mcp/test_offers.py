@@ -65,7 +65,7 @@ def test_search_then_open(connect: Connect, tmp_path: Path, mode: str) -> None:
     anyio.run(ask)
 
 
-def test_documents_are_resources_and_a_prompt_holds_their_passages(connect: Connect, tmp_path: Path) -> None:
+def test_documents_are_resources(connect: Connect, tmp_path: Path) -> None:
     names = ["a b/c.md", "100%.md", "\u4e2d\u6587.md"]
     make_index(tmp_path / "index.db", *(Document(name, f"{name} tells of bees.") for name in names))
 
@@ -76,14 +76,6 @@ def test_documents_are_resources_and_a_prompt_holds_their_passages(connect: Conn
             for resource in listed:
                 [read] = (await client.read_resource(resource.uri)).contents
                 assert read.text == f"{resource.name} tells of bees."
-            [template] = (await client.list_resource_templates()).resource_templates
-            assert listed[0].uri.startswith(template.uri_template.removesuffix("{name}"))
-            [prompt] = (await client.list_prompts()).prompts
-            assert [(one.name, one.required) for one in prompt.arguments] == [("question", True), ("budget", False)]
-            made = await client.get_prompt("answer", {"question": "What of bees?", "budget": "300"})
-            [message] = made.messages
-            assert message.content.text.count("tells of bees.") == 3
-            assert message.content.text.endswith("What of bees?")
 
     anyio.run(ask)
 
@@ -116,9 +108,6 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
         ("read_resource", ("retrivex:///default/wasps.md",), "there is no document 'wasps.md'"),
         ("read_resource", ("retrivex:///default/acme%3Aplan.md",), "there is no document 'acme:plan.md'"),
         ("read_resource", ("file:///etc/passwd",), "uri is 'file:///etc/passwd'"),
-        ("get_prompt", ("sing", {}), "there is no prompt 'sing': there is answer"),
-        ("get_prompt", ("answer", {}), "'question' is missing"),
-        ("get_prompt", ("answer", {"question": EGGS, "budget": "many"}), "budget is 'many'"),
     ]
 
     async def ask() -> None:
@@ -131,8 +120,6 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
                 with pytest.raises(MCPError) as error:
                     await getattr(client, method)(*given)
                 assert words in error.value.message
-            with pytest.raises(MCPError, match="cursor is 'x': send the nextCursor"):
-                await client.list_resources(cursor="x")
             assert "eggs" in text_of(await client.call_tool("search", {"question": EGGS}))
 
     anyio.run(ask)
@@ -151,8 +138,6 @@ def test_an_empty_index_finds_nothing_and_says_so(connect: Connect, tmp_path: Pa
             assert found.meta["retrivex/citations"] == []
             assert (await client.list_resources()).resources == []
             assert (await client.call_tool("open", {"citation": "bees.md#0-5"})).is_error
-            [message] = (await client.get_prompt("answer", {"question": EGGS})).messages
-            assert message.content.text.endswith(EGGS)
 
     anyio.run(ask)
 
