@@ -29,7 +29,7 @@ MAX_CELLS = 2048
 ROUNDS = 8
 """How often items are placed anew on a profile of several peaks; measured, the gap hardly shrinks after that."""
 
-REINSERTED_ITEMS = 64
+REINSERTED_ITEMS = 256
 PASSES = 4
 """So many of the longest are taken out one by one and put back where they gain most, so often."""
 
@@ -176,10 +176,14 @@ def _reinsert_longest(problem: Problem, order: Order) -> Order:
     """Move long items, one at a time, to the place with the largest value: they decide the places of all others."""
     longest = np.argsort(-problem.lengths, kind="stable")[:REINSERTED_ITEMS].tolist()
     best, reached = order, float(problem.values(order))
-    for item in longest * PASSES:
-        moved, value = _find_best_place(problem, best, item)
-        if value > reached + TOLERANCE * abs(reached):
-            best, reached = moved, value
+    for _ in range(PASSES):
+        before = reached
+        for item in longest:
+            moved, value = _find_best_place(problem, best, item)
+            if value > reached + TOLERANCE * abs(reached):
+                best, reached = moved, value
+        if reached == before:
+            break
     return _choose_best(problem, order, [best])
 
 
