@@ -10,14 +10,14 @@ from itertools import accumulate
 BLOCK = 12
 """Characters of the blocks that texts are cut into, to know soon what they do not hold."""
 
-_SEPARATOR = "\ufdd0"  # for use inside programs only, by Unicode: a part that has one is not found
+_SEPARATOR = "\0"  # no letter of any text: a part that has one is not found
 
 
 class TextIndex:
     """Texts in which parts are looked for.
 
-    A part of two blocks or more consists of blocks that the texts are cut into, but for its ends: where it does not, the
-    texts are not read.
+    A part of two blocks or more consists of blocks that the texts are cut into, but for its ends: where it does not,
+    the texts are not read.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from retrivex.text.occurrences import TextIndex
 
-letters = st.text(st.sampled_from("aab\0é蜂\ud83d\U0010ffff"), max_size=60)
+letters = st.text(st.sampled_from("aab\1é蜂\ud83d\U0010ffff"), max_size=60)
 
 
 @given(st.lists(letters, max_size=6), st.lists(letters.filter(bool), max_size=20))
@@ -29,5 +29,5 @@ def read(text: str, part: str) -> list[int]:
 def test_nothing_is_found_across_two_texts() -> None:
     index = TextIndex(["Bees sleep", "at night in their hive"])
     assert not index.holds("sleepat")
-    assert not index.holds("sleep\ufdd0at")
+    assert not index.holds("sleep\0at")
     assert [*index.places("at")] == [(1, 0)]
