@@ -13,7 +13,7 @@ from retrivex.merging.parents import PlacedParent
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.run import Run, Segment
 from retrivex.model.span import Span, ids_without_place
-from retrivex.text.occurrences import TextIndex, places_of
+from retrivex.text.occurrences import TextIndex
 from retrivex.text.ranges import add_range, merge_ranges, overlapping, remaining
 from retrivex.text.sentences import sentence_ranges
 
@@ -251,9 +251,10 @@ def _find_repeats(runs: Sequence[Run], shown: Collection[str]) -> Iterator[tuple
 
 def _find_whole(shown: Collection[str], texts: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Where all of a shown text stands in other texts: the number of the text, start and end."""
+    index = TextIndex(texts)
     for text in shown:
         if len(text) >= MIN_SENTENCE:
-            for number, at in places_of(texts, text):
+            for number, at in index.places(text):
                 yield number, at, at + len(text)
 
 

@@ -93,7 +93,7 @@ def test_work_grows_with_the_number_of_sentences_that_are_looked_for(known: str,
         item = shown if known == "exclude" else Chunk(shown, ChunkMetadata("e", 0))
         return compose(hits, {}, token_budget=10_000_000, **{known: [item]})
 
-    assert growth(made, 1000) < 6  # each is looked up by a binary search
+    assert growth(made, 1000) < 6  # each is looked up by its blocks
 
 
 @pytest.mark.parametrize("kind", ["pinned", "excluded", "one place", "kept"])
