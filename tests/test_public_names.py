@@ -191,7 +191,7 @@ def test_modules_that_were_imported_with_the_package_are_still_found(name: str) 
     assert done.stdout.split() == ["True", f"retrivex.{name}"]
 
 
-@pytest.mark.parametrize("module", ["retrivex", "retrivex.stores", "retrivex.prompts"])
+@pytest.mark.parametrize("module", ["retrivex", "retrivex.stores"])
 def test_names_on_first_use_are_complete(module: str) -> None:
     found = importlib.import_module(module)
     assert set(found._ON_FIRST_USE) <= set(found.__all__) <= set(dir(found))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from retrivex.batch.prefetch import BatchStore, BatchStoreWithParents, make_batch_store, with_own
+from retrivex.batch.job import OncePerProcess
+from retrivex.batch.prefetch import BatchStore
 from retrivex.batch.rows import composition_row, error_of, make_table, read_ids, read_rows, request_record
 from retrivex.batch.schema import REQUEST_COLUMNS, check_columns, composition_schema
 from retrivex.composer.call import ComposeRequest
@@ -18,7 +20,6 @@ from retrivex.composer.drive import Begun
 from retrivex.composer.requests import Request, RequestError, add_losses, compose_record, read_checked
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.errors import TokenizerError
 from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
 from retrivex.model.numbers import parse_whole_number
 from retrivex.model.window import Window
@@ -88,7 +89,7 @@ def compose_table(
 
 
 @dataclass(frozen=True)
-class ComposeWork:
+class ComposeWork(OncePerProcess):
     """What `compose_table` does, as an object to send to other processes; each makes one composer and keeps it.
 
     Parameters
@@ -117,7 +118,7 @@ class ComposeWork:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Compose the rows of a table."""
-        composer, store = self._resources()
+        composer, store = self._resources
         return compose_table(
             table, composer, store, rows_at_once=self.rows_at_once, store_timeout_s=self.store_timeout_s
         )
@@ -135,29 +136,18 @@ class ComposeWork:
 
     def describe(self) -> dict[str, Any]:
         """Return all that the result depends on, as plain JSON types without secrets."""
-        options = self.config.model_dump(mode="json")
         return {
             "work": "compose",
-            "config": options,
+            "config": self.config.model_dump(mode="json"),
             "tokenizer": self.tokenizer,  # the options may say "auto", which is what a machine has at hand
             "store": None if self.open_store is None else str(self.open_store),
         }
 
+    @cached_property
     def _resources(self) -> tuple[SpanComposer, AnyChunkStore | None]:
-        made = self.__dict__.get("_made")
-        if made is None:
-            composer = SpanComposer(self.config)
-            if composer.tokenizer_name != self.tokenizer:
-                raise TokenizerError(
-                    f"this worker counts with {composer.tokenizer_name!r}, the job with {self.tokenizer!r}: bring its "
-                    "files to every machine (TIKTOKEN_CACHE_DIR), or name a tokenizer that all have"
-                )
-            made = composer, None if self.open_store is None else self.open_store()
-            self.__dict__["_made"] = made
-        return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_made"}
+        composer = SpanComposer(self.config)
+        self.check_tokenizer(composer.tokenizer_name, self.tokenizer)
+        return composer, None if self.open_store is None else self.open_store()
 
 
 # ---- a group of rows
@@ -187,7 +177,7 @@ def _compose_rows(
         for row in rows:
             _attempt(row, lambda row: _compose_alone(row, composer, used or {}))
     else:
-        _compose_together(rows, composer, make_batch_store(used, composer.tokenizer_name, store_timeout_s))
+        _compose_together(rows, composer, BatchStore(used, composer.tokenizer_name, store_timeout_s))
     own = schema.remove(0)
     made = make_table([row.answer for row in rows], own)
     return made.add_column(0, schema.field("id"), ids).cast(schema)
@@ -234,12 +224,12 @@ def _compose_together(rows: Sequence[_Row], composer: SpanComposer, store: Batch
             neighbours[allowed_scopes(row.request.scope)] += row.begun.windows
     for scope, windows in neighbours.items():
         store.load(windows, scope)
-        if isinstance(store, BatchStoreWithParents) and composer.config.return_parents != "never":
+        if composer.config.return_parents != "never":
             store.load_parents(scope)
     for row in rows:
         _attempt(row, _finish)
-        if store.failure is not None:
-            raise store.failure
+        if store.failures:
+            raise store.failures[0]
 
 
 def _scope_of(record: Mapping[str, Any]) -> frozenset[str | None]:
@@ -273,7 +263,7 @@ def _begin(
     row.begun = composer.begin(
         ComposeRequest(
             request.hits,
-            with_own(request.store.own, store),
+            store.with_own(request.store.own),
             request.parents,
             request.question,
             request.query_embedding,

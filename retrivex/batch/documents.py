@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from retrivex.batch.rows import chunk_row, error_of, make_table, read_json, read_rows, write_json
+from retrivex.batch.job import OncePerProcess
+from retrivex.batch.rows import chunk_row, error_of, make_table, plain_record, read_json, read_rows, write_json
 from retrivex.batch.schema import CHUNK_SCHEMA, DOCUMENT_COLUMNS, check_columns
 from retrivex.chunking import Chunker, get_chunker
 from retrivex.encoders.encoder import Encoder, load_encoder
-from retrivex.errors import BatchError, LoadError, TokenizerError
+from retrivex.errors import BatchError, LoadError
 from retrivex.loading.files import MAX_BYTES, load_parts
 from retrivex.model.document import Document
 from retrivex.model.serialization import chunk_from_dict
@@ -26,6 +27,7 @@ from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 _FORMATS = ("text", "markdown")
 _KEPT = ("doc_id", "source")
+_Tools: TypeAlias = tuple[Chunker, Tokenizer, Encoder | None]
 
 
 def chunk_table(
@@ -66,13 +68,8 @@ def chunk_table(
     check_columns(table.schema, DOCUMENT_COLUMNS, ["doc_id", "text"], "documents")
     counter = get_tokenizer() if tokenizer is None else tokenizer
     cutter = get_chunker(tokenizer=counter) if chunker is None else chunker
-    rows = [
-        _chunk_row(
-            partial(read_document, row) if problem is None else partial(_raise, problem), row, cutter, counter, encoder
-        )
-        for row, problem in read_rows(table)
-    ]
-    return make_table(rows, CHUNK_SCHEMA, _KEPT)
+    tools = (cutter, counter, encoder)
+    return make_table([_row(problem or row, row, tools) for row, problem in read_rows(table)], CHUNK_SCHEMA, _KEPT)
 
 
 def read_document(row: Mapping[str, Any]) -> Document:
@@ -99,7 +96,7 @@ def read_document(row: Mapping[str, Any]) -> Document:
 
 
 @dataclass(frozen=True)
-class ChunkWork:
+class ChunkWork(OncePerProcess):
     """What `chunk_table` does, as an object to send to other processes; each loads chunker and model once.
 
     Parameters
@@ -119,7 +116,7 @@ class ChunkWork:
     counted_by: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counted_by", self._resources()[1].name)
+        object.__setattr__(self, "counted_by", self._resources[1].name)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Cut the documents of a table."""
@@ -138,11 +135,11 @@ class ChunkWork:
 
     def describe(self) -> dict[str, Any]:
         """Return all that the result depends on."""
-        chunker, tokenizer, encoder = self._resources()
+        chunker, tokenizer, encoder = self._resources
         model = None if encoder is None else encoder.name
         return {"work": "chunk", "chunker": chunker.name, "tokenizer": tokenizer.name, "encoder": model}
 
-    def resources(self) -> tuple[Chunker, Tokenizer, Encoder | None]:
+    def resources(self) -> _Tools:
         """Return chunker, tokenizer and encoder, made once a process.
 
         Raises
@@ -150,25 +147,15 @@ class ChunkWork:
         TokenizerError
             If this process counts with another tokenizer than the one that made the object.
         """
-        made = self._resources()
-        if made[1].name != self.counted_by:
-            raise TokenizerError(
-                f"this worker counts with {made[1].name!r}, the job with {self.counted_by!r}: bring its files to every "
-                "machine (TIKTOKEN_CACHE_DIR), or name a tokenizer that all have"
-            )
-        return made
+        self.check_tokenizer(self._resources[1].name, self.counted_by)
+        return self._resources
 
-    def _resources(self) -> tuple[Chunker, Tokenizer, Encoder | None]:
-        made: tuple[Chunker, Tokenizer, Encoder | None] | None = self.__dict__.get("_made")
-        if made is None:
-            counter = get_tokenizer(self.tokenizer)
-            encoder = None if self.embed is None else load_encoder(self.embed)
-            cutter = get_chunker(self.chunker, size=self.size, overlap=self.overlap, tokenizer=counter, encoder=encoder)
-            made = self.__dict__["_made"] = cutter, counter, encoder
-        return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_made"}
+    @cached_property
+    def _resources(self) -> _Tools:
+        counter = get_tokenizer(self.tokenizer)
+        encoder = None if self.embed is None else load_encoder(self.embed)
+        cutter = get_chunker(self.chunker, size=self.size, overlap=self.overlap, tokenizer=counter, encoder=encoder)
+        return cutter, counter, encoder
 
 
 @dataclass(frozen=True)
@@ -186,12 +173,8 @@ class FilesWork:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read the files of a table with the columns `path` and `doc_id`: a row for each document."""
-        chunker, tokenizer, encoder = self.chunks.resources()
-        rows = [
-            _chunk_row(make, place, chunker, tokenizer, encoder, notes)
-            for row in table.to_pylist()
-            for make, place, notes in self._documents(row["path"], row["doc_id"])
-        ]
+        tools = self.chunks.resources()
+        rows = [row for file in table.to_pylist() for row in self._rows(file["path"], file["doc_id"], tools)]
         return make_table(rows, CHUNK_SCHEMA, _KEPT)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
@@ -210,20 +193,18 @@ class FilesWork:
         """Return all that the result depends on."""
         return {**self.chunks.describe(), "work": "index", "scope": self.scope}
 
-    def _documents(
-        self, path: str, doc_id: str
-    ) -> Iterator[tuple[Callable[[], Document], dict[str, Any], tuple[str, ...]]]:
+    def _rows(self, path: str, doc_id: str, tools: _Tools) -> Iterator[dict[str, Any]]:
         for loaded in load_parts(Path(path), doc_id, max_bytes=MAX_BYTES):
             if isinstance(loaded, LoadError):
-                yield partial(_raise, loaded), {"doc_id": doc_id, "source": path}, ()
+                yield _row(loaded, {"doc_id": doc_id, "source": path}, tools)
             else:
                 place = {"doc_id": loaded.document.doc_id, "source": path}
-                yield partial(self._placed, loaded.document, path), place, loaded.notes
+                yield _row(self._placed(loaded.document, path), place, tools, loaded.notes)
 
-    def _placed(self, document: Document, path: str) -> Document:
+    def _placed(self, document: Document, path: str) -> Document | LoadError:
         """Return a document with the file it was read from as its source, and the scope of the job."""
         if self.scope is not None and document.scope not in (None, self.scope):
-            raise LoadError(
+            return LoadError(
                 f"doc_id {document.doc_id!r} names scope {document.scope!r}, the file is indexed for {self.scope!r}: "
                 "correct the line, or index files that name their own scopes without one"
             )
@@ -233,21 +214,15 @@ class FilesWork:
         return replace(document, source=source, metadata=metadata, scope=scope)
 
 
-def _raise(error: Exception) -> Document:
-    raise error
-
-
-def _chunk_row(
-    read: Callable[[], Document],
-    place: Mapping[str, Any],
-    chunker: Chunker,
-    tokenizer: Tokenizer,
-    encoder: Encoder | None,
-    notes: tuple[str, ...] = (),
+def _row(
+    given: Document | Mapping[str, Any] | Exception, place: Mapping[str, Any], tools: _Tools, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a document with its chunks as a row, or its error with its name."""
+    """Return a document, or what a row holds of one, with its chunks as a row, or its error with its name."""
     try:
-        return {**prepared_row(prepare_document(read(), chunker, tokenizer, encoder)), "notes": list(notes)}
+        if isinstance(given, Exception):
+            raise given
+        document = given if isinstance(given, Document) else read_document(given)
+        return {**prepared_row(prepare_document(document, *tools)), "notes": list(notes)}
     except Exception as error:  # noqa: BLE001 - one bad document must not lose the others; it is handed back
         return {**{name: place.get(name) for name in _KEPT}, "error": error_of(error)}
 
@@ -292,20 +267,11 @@ def prepared_of(row: Mapping[str, Any]) -> PreparedDocument:
     named = {name: row[name] for name in DOCUMENT_COLUMNS}
     return PreparedDocument(
         read_document(named),
-        [chunk_from_dict(_plain(chunk)) for chunk in given],
-        {parent["name"]: chunk_from_dict(_plain(parent["chunk"])) for parent in row["parents"]},
+        [chunk_from_dict(plain_record(chunk)) for chunk in given],
+        {parent["name"]: chunk_from_dict(plain_record(parent["chunk"])) for parent in row["parents"]},
         counts,
         row["tokenizer"],
         None if row["encoder"] is None or not vectors else np.array(vectors, np.float32),
         row["encoder"],
         row["content_hash"],
     )
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    record = {name: value for name, value in row.items() if value is not None}
-    if "metadata" in record:
-        record["metadata"] = read_json(record["metadata"], "metadata")
-    if "links" in record:
-        record["links"] = [[link["doc_id"], link["chunk_id"]] for link in record["links"]]
-    return record

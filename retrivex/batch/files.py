@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,12 @@ def file_source(
     if files_per_part < 1:
         raise BatchError(f"files_per_part is {files_per_part}: a part has at least one file")
     given = list(paths)
-    outputs, named = _Outputs(folder), set(map(Path, given))
+    own, named = None if folder is None else os.path.realpath(folder.path), set(map(Path, given))
+    is_batch = lru_cache(maxsize=None)(lambda place: place == own or is_output(place))
     found = [
         file
         for file in find_files(given, report, include=include, exclude=exclude)
-        if file.path in named or not outputs.hold(file)
+        if file.path in named or not _is_written(file, is_batch)
     ]
     if not found:
         raise BatchError(f"{', '.join(map(str, given))}: no file of a known kind; name files, or folders with some")
@@ -101,33 +103,14 @@ def file_source(
     return FileSource(tuple(map(tuple, groups)), digest.hexdigest())
 
 
-class _Outputs:
-    """Folders that batches wrote.
-
-    Parameters
-    ----------
-    folder : that of the job itself, which may not have its manifest yet
-    """
-
-    def __init__(self, folder: OutputFolder | None) -> None:
-        self._known = {} if folder is None else {os.path.realpath(folder.path): True}
-
-    def hold(self, file: FoundFile) -> bool:
-        """Whether a file that was found below a folder lies in one of them."""
-        return any(self._is_one(path) for path in self._between(file))
-
-    @staticmethod
-    def _between(file: FoundFile) -> Iterator[Path]:
-        for path in file.path.parents:
-            yield path
-            if path == file.folder:
-                return
-
-    def _is_one(self, path: Path) -> bool:
-        place = os.path.realpath(path)
-        if place not in self._known:
-            self._known[place] = is_output(place)
-        return self._known[place]
+def _is_written(file: FoundFile, is_batch: Callable[[str], bool]) -> bool:
+    """Whether a file that was found below a folder lies in one that a batch wrote."""
+    for path in file.path.parents:
+        if is_batch(os.path.realpath(path)):
+            return True
+        if path == file.folder:
+            break
+    return False
 
 
 def _look(path: Path) -> tuple[int, str]:

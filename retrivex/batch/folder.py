@@ -58,12 +58,15 @@ def part_name(number: int) -> str:
 
 def is_output(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds the manifest of a batch, of this version or of another one."""
+    return str(_read_manifest(Path(path)).get("format")).startswith(_FORMAT.rpartition("/")[0] + "/")
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
-        with open(os.path.join(path, MANIFEST), encoding="utf-8") as file:
-            known = json.load(file)
+        known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return False
-    return isinstance(known, dict) and str(known.get("format")).startswith(_FORMAT.rpartition("/")[0] + "/")
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,16 +141,11 @@ class OutputFolder:
         if not path.exists():
             _write_whole(path, json.dumps(wanted, indent=1, ensure_ascii=False).encode())
             return
-        try:
-            known = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise BatchError(f"{path} is not JSON ({error}): name another folder, or delete this one") from error
-        if not isinstance(known, dict):
-            raise BatchError(f"{path} is no manifest of a batch: name another folder, or delete this one")
+        known = _read_manifest(self.path)
         if known.get("format") != _FORMAT:
             raise BatchError(
-                f"{self.path} has the format {known.get('format')!r}, of RetriVex {known.get('retrivex')}: this one "
-                f"({__version__}) writes {_FORMAT!r}; go on with that version, or name another folder"
+                f"{path} is no manifest that this version ({__version__}) reads: it is of the format "
+                f"{known.get('format')!r}, of RetriVex {known.get('retrivex')}; name another folder, or delete this one"
             )
         differing = _differences(known, wanted)
         if differing:
@@ -169,7 +167,7 @@ class OutputFolder:
             If it cannot be written, such as for want of space; nothing of it is left then.
         """
         errors = table.column("error")
-        warned = _count_filled(table.column("warnings")) if "warnings" in table.schema.names else 0
+        warned = sum(map(bool, table.column("warnings").to_pylist())) if "warnings" in table.schema.names else 0
         done = Done(number, table.num_rows, table.num_rows - errors.null_count, warned)
         counts = {_ROWS: done.rows, _FAILED: done.failed, _WARNED: done.warned}
         metadata = {**(table.schema.metadata or {}), **{key: str(count).encode() for key, count in counts.items()}}
@@ -206,14 +204,9 @@ class OutputFolder:
         BatchError
             If it is not a part of a batch.
         """
-        path = self.path / part_name(number)
-        try:
+        with self._part(number) as path:
             metadata = pq.read_schema(path).metadata or {}
             rows, failed, warned = (int(metadata[key]) for key in (_ROWS, _FAILED, _WARNED))
-        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
-            raise BatchError(
-                f"{path} is not a part of a batch ({error!r}): delete it, and run the job again"
-            ) from error
         return Done(number, rows, failed, warned)
 
     def read(self, number: int) -> pa.Table:
@@ -224,17 +217,18 @@ class OutputFolder:
         BatchError
             If it is damaged.
         """
+        with self._part(number) as path:
+            return pq.read_table(path)
+
+    @contextmanager
+    def _part(self, number: int) -> Iterator[Path]:
         path = self.path / part_name(number)
         try:
-            return pq.read_table(path)
-        except (pa.ArrowException, OSError) as error:
+            yield path
+        except (pa.ArrowException, KeyError, ValueError, OSError) as error:
             raise BatchError(
-                f"{path} cannot be read ({describe_error(error)}): delete it, and run the job again"
+                f"{path} is not a part of a batch ({describe_error(error)}): delete it, and run the job again"
             ) from error
-
-
-def _count_filled(lists: pa.ChunkedArray) -> int:
-    return sum(bool(warnings) for warnings in lists.to_pylist())
 
 
 def _differences(known: Any, wanted: Any, place: str = "") -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from retrivex.batch.folder import Done, OutputFolder, part_name
-from retrivex.errors import BatchError, StoreError
+from retrivex.errors import BatchError, StoreError, TokenizerError
 from retrivex.text.lines import describe_error
 
 ROWS_PER_PART = 1_000
@@ -40,6 +41,28 @@ class Work(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return all that the result depends on, as plain JSON types without secrets."""
+
+
+class OncePerProcess:
+    """Work with things that each process makes once and that are not sent: its cached properties."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
+
+    @staticmethod
+    def check_tokenizer(found: str, wanted: str) -> None:
+        """Refuse to count with another tokenizer than the job is described with.
+
+        Raises
+        ------
+        TokenizerError
+            If they differ.
+        """
+        if found != wanted:
+            raise TokenizerError(
+                f"this worker counts with {found!r}, the job with {wanted!r}: bring its files to every machine "
+                "(TIKTOKEN_CACHE_DIR), or name a tokenizer that all have"
+            )
 
 
 class Source(Protocol):
@@ -215,7 +238,7 @@ class ParquetSource:
     files: tuple[tuple[str, int], ...]
     digests: tuple[str, ...]
     rows_per_part: int
-    _reader: list[Any] = field(default_factory=list, compare=False, repr=False)
+    _reader: list[_Reader] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def parts(self) -> int:
@@ -244,15 +267,11 @@ class ParquetSource:
         return -(-rows // self.rows_per_part)
 
     def _read(self, path: str, number: int) -> pa.Table:
-        kept, self._reader[:] = self._reader[:], []
+        kept = self._reader.pop() if self._reader else None
+        reader = kept if kept and kept.path == path and kept.at <= number else _Reader(path, self.rows_per_part)
         with _naming(path):
-            batches: _Batches = (
-                kept[0]
-                if kept and kept[0].path == path and kept[0].at <= number
-                else _Batches(path, self.rows_per_part)
-            )
-            made = batches.read(number)
-        self._reader[:] = [batches]  # not one that has failed
+            made = reader.read(number)
+        self._reader.append(reader)  # not one that has failed
         return made
 
     def __getstate__(self) -> dict[str, Any]:
@@ -260,24 +279,19 @@ class ParquetSource:
 
 
 @contextmanager
-def _naming(path: str) -> Iterator[None]:
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in an error of reading it: what Arrow says does not."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
         raise BatchError(
-            f"{path} cannot be read ({describe_error(error)}): it is damaged, or was changed since the job began; "
-            "write it anew"
+            f"{path} cannot be read ({describe_error(error)}): it is no Parquet file or damaged, or was changed since "
+            "the job began; write it anew"
         ) from error
 
 
-def _digest_named(path: Path) -> str:
-    with _naming(os.fspath(path)):
-        return digest_file(path)
-
-
-class _Batches:
-    """The parts of a Parquet file, one after the other.
+class _Reader:
+    """The parts of a Parquet file, one after the other, so that it is read once.
 
     Parameters
     ----------
@@ -288,29 +302,24 @@ class _Batches:
     def __init__(self, path: str, rows: int) -> None:
         self.path = path
         self.at = 0
-        self._rows = rows
-        self._waiting: list[pa.RecordBatch] = []
-        file = pq.ParquetFile(path)
-        self._schema = file.schema_arrow
-        self._batches = file.iter_batches(batch_size=rows)
+        self._tables = _split(path, rows)
 
     def read(self, number: int) -> pa.Table:
         """Return a part that was not read yet; those before it are passed over."""
-        while True:
-            table = self._next()
-            self.at += 1
-            if self.at > number:
-                return table
+        table = next(islice(self._tables, number - self.at, None))
+        self.at = number + 1
+        return table
 
-    def _next(self) -> pa.Table:
-        # a batch may end with its row group
-        have = sum(batch.num_rows for batch in self._waiting)
-        while have < self._rows and (batch := next(self._batches, None)) is not None:
-            self._waiting.append(batch)
-            have += batch.num_rows
-        table = pa.Table.from_batches(self._waiting, self._schema)
-        self._waiting = table.slice(self._rows).to_batches()
-        return table.slice(0, self._rows)
+
+def _split(path: str, rows: int) -> Iterator[pa.Table]:
+    with pq.ParquetFile(path) as file:
+        waiting = file.schema_arrow.empty_table()
+        for batch in file.iter_batches(batch_size=rows):  # which may end with its row group
+            waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+            while waiting.num_rows >= rows:
+                yield waiting.slice(0, rows)
+                waiting = waiting.slice(rows)
+        yield waiting
 
 
 def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int = ROWS_PER_PART) -> ParquetSource:
@@ -334,28 +343,15 @@ def parquet_source(path: str | os.PathLike[str], work: Work, rows_per_part: int 
     if not found:
         raise BatchError(f"{path} is a folder without *.parquet files: name a Parquet file, or a folder of them")
     opened = [_open_parquet(file) for file in found]
-    made = [work.schema(schema) for schema, _ in opened]
-    for file, schema in zip(found, made, strict=True):
-        if schema != made[0]:
-            raise BatchError(f"{file} and {found[0]} have ids of different types: give all files of one job the same")
-    files = tuple((os.path.abspath(file), rows) for file, (_, rows) in zip(found, opened, strict=True))
-    return ParquetSource(files, tuple(map(_digest_named, found)), rows_per_part)
+    if len({work.schema(schema) for schema, _, _ in opened}) > 1:
+        raise BatchError(f"the files of {path} have ids of different types: give all files of one job the same")
+    files = tuple((os.path.abspath(file), rows) for file, (_, rows, _) in zip(found, opened, strict=True))
+    return ParquetSource(files, tuple(digest for _, _, digest in opened), rows_per_part)
 
 
-def _open_parquet(path: Path) -> tuple[pa.Schema, int]:
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "no regular file"
-        raise BatchError(f"{path} is {kind}: give Parquet files, or one folder with such files right in it")
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.schema_arrow, file.metadata.num_rows
-    except FileNotFoundError as error:
-        raise BatchError(f"{path} does not exist: name a Parquet file, or a folder of them") from error
-    except pa.ArrowException as error:
-        raise BatchError(
-            f"{path} is not a Parquet file ({describe_error(error)}): write one with pyarrow or pandas"
-        ) from error
-    except OSError as error:
-        raise BatchError(
-            f"{path} cannot be read ({describe_error(error)}): see that it is whole and that you may read it"
-        ) from error
+def _open_parquet(path: Path) -> tuple[pa.Schema, int, str]:
+    """Return the schema of a file, its rows, and its digest."""
+    if not path.is_file():
+        raise BatchError(f"{path} is no regular file: name a Parquet file, or a folder with such files right in it")
+    with _naming(path), pq.ParquetFile(path) as file:
+        return file.schema_arrow, file.metadata.num_rows, digest_file(path)

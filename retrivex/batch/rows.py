@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -31,11 +31,7 @@ def request_record(row: Mapping[str, Any]) -> dict[str, Any]:
     for name in _AS_JSON:
         if name in record:
             record[name] = read_json(record[name], name)
-    if "hits" in record:
-        record["hits"] = [_with_metadata(hit) for hit in record["hits"]]
-    if "chunks" in record:
-        record["chunks"] = [_with_metadata(chunk) for chunk in record["chunks"]]
-    return record
+    return record | {name: _with_metadata(record[name]) for name in ("hits", "chunks") if name in record}
 
 
 def read_rows(table: pa.Table) -> Iterator[tuple[dict[str, Any], RequestError | None]]:
@@ -113,20 +109,16 @@ def _with_metadata(given: Any) -> Any:
     if given.get("metadata") is not None:
         made = {**made, "metadata": read_json(given["metadata"], "metadata")}
     if given.get("links") is not None:
-        made = {**made, "links": [_pair(link) for link in given["links"]]}
+        made = {**made, "links": [link and [link.get("doc_id"), link.get("chunk_id")] for link in given["links"]]}
     return made
-
-
-def _pair(link: Mapping[str, Any] | None) -> list[Any] | None:
-    return None if link is None else [link.get("doc_id"), link.get("chunk_id")]
 
 
 def chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a chunk as a row has it, without its vector."""
-    return _chunk_row(chunk_to_dict(chunk, embedding=False))
+    return _row_of(chunk_to_dict(chunk, embedding=False))
 
 
-def _chunk_row(record: dict[str, Any]) -> dict[str, Any]:
+def _row_of(record: dict[str, Any]) -> dict[str, Any]:
     if "metadata" in record:
         record["metadata"] = write_json(record["metadata"])
     if "links" in record:
@@ -150,7 +142,7 @@ def composition_row(made: Composition) -> dict[str, Any]:
     row = made.to_dict()
     del row["schema"]
     for span in row["spans"]:
-        span["chunks"] = [_chunk_row(chunk) for chunk in span["chunks"]]
+        span["chunks"] = [_row_of(chunk) for chunk in span["chunks"]]
     for coverage in row["coverage"]:
         coverage["ranges"] = [{"first": first, "last": last} for first, last in coverage["ranges"]]
         coverage["matched"] = [{"chunk_id": chunk_id, "score": score} for chunk_id, score in coverage["matched"]]
@@ -175,7 +167,7 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
         if row["error"] is not None:
             return {"id": row["id"], "error": dict(row["error"])}
         record = {"id": row["id"], "schema": SCHEMA, **{k: v for k, v in row.items() if k not in ("id", "error")}}
-        record["spans"] = [{**span, "chunks": [_chunk_record(c) for c in span["chunks"]]} for span in row["spans"]]
+        record["spans"] = [{**span, "chunks": [plain_record(c) for c in span["chunks"]]} for span in row["spans"]]
         record["coverage"] = [
             {
                 **coverage,
@@ -189,9 +181,10 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _chunk_record(row: Mapping[str, Any]) -> dict[str, Any]:
-    record = {name: value for name, value in row.items() if value is not None}
-    return _with_metadata(record)  # type: ignore[no-any-return]
+def plain_record(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of chunks as JSON has it: metadata and links in their own form, and nothing that is null."""
+    record: dict[str, Any] = _with_metadata({name: value for name, value in row.items() if value is not None})
+    return record
 
 
 def error_of(error: BaseException) -> dict[str, str]:
@@ -199,7 +192,7 @@ def error_of(error: BaseException) -> dict[str, str]:
     return {"type": type(error).__name__, "message": describe_error(error)}
 
 
-def make_table(rows: Sequence[dict[str, Any]], schema: pa.Schema, kept: Iterable[str] = ()) -> pa.Table:
+def make_table(rows: Sequence[dict[str, Any]], schema: pa.Schema, kept: Sequence[str] = ()) -> pa.Table:
     """Return rows as a table; a row that Arrow cannot hold becomes its error.
 
     Parameters
@@ -211,11 +204,10 @@ def make_table(rows: Sequence[dict[str, Any]], schema: pa.Schema, kept: Iterable
     try:
         return pa.Table.from_pylist(list(rows), schema=schema)
     except (pa.ArrowException, UnicodeError, OverflowError, TypeError):
-        names = tuple(kept)
-        return pa.concat_tables([_one_row(row, schema, names) for row in rows])
+        return pa.concat_tables([_one_row(row, schema, kept) for row in rows])
 
 
-def _one_row(row: dict[str, Any], schema: pa.Schema, kept: tuple[str, ...]) -> pa.Table:
+def _one_row(row: dict[str, Any], schema: pa.Schema, kept: Sequence[str]) -> pa.Table:
     try:
         return pa.Table.from_pylist([row], schema=schema)
     except UnicodeError:

@@ -7,6 +7,7 @@ type makes a new version.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyarrow import types
@@ -22,22 +23,25 @@ COMPOSITIONS = "retrivex.batch.compositions/1"
 DOCUMENTS = "retrivex.batch.documents/1"
 CHUNKS = "retrivex.batch.chunks/1"
 
-_TEXT, _INT, _REAL = pa.string(), pa.int64(), pa.float64()
-_LINK = pa.struct([("doc_id", _TEXT), ("chunk_id", _INT)])
+_TEXT, _INT, _REAL, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_Fields: TypeAlias = list[tuple[str, pa.DataType]]
 
-_PLACE: list[tuple[str, pa.DataType]] = [("doc_id", _TEXT), ("chunk_id", _INT)]
-_REST_OF_CHUNK: list[tuple[str, pa.DataType]] = [
+
+def _of(kind: pa.DataType, *names: str) -> _Fields:
+    return [(name, kind) for name in names]
+
+
+_PLACE: _Fields = [("doc_id", _TEXT), ("chunk_id", _INT)]
+_REST_OF_CHUNK: _Fields = [
     ("text", _TEXT),
-    ("char_start", _INT),
-    ("char_end", _INT),
+    *_of(_INT, "char_start", "char_end"),
     ("heading_path", pa.list_(_TEXT)),
     ("page", _INT),
-    ("parent_id", _TEXT),
-    ("metadata", _TEXT),  # an object of JSON
+    *_of(_TEXT, "parent_id", "metadata"),  # metadata are an object of JSON
     ("timestamp", _REAL),
     ("chunk_count", _INT),
     ("scope", _TEXT),
-    ("links", pa.list_(_LINK)),
+    ("links", pa.list_(pa.struct(_PLACE))),
     ("prefix", _TEXT),
 ]
 CHUNK = pa.struct([*_PLACE, *_REST_OF_CHUNK])
@@ -62,75 +66,44 @@ REQUEST_COLUMNS: Mapping[str, tuple[pa.DataType, ...]] = {
 """Columns of requests, each with the types it may have: the keys of a line of `retrivex compose`."""
 
 DOCUMENT_COLUMNS: Mapping[str, tuple[pa.DataType, ...]] = {
-    "doc_id": (_TEXT,),
-    "text": (_TEXT,),
-    "format": (_TEXT,),
-    "title": (_TEXT,),
+    **dict.fromkeys(("doc_id", "text", "format", "title"), (_TEXT,)),
     "page_starts": (pa.list_(_INT),),
     "source": (_TEXT,),
     "timestamp": (_REAL,),
-    "scope": (_TEXT,),
-    "metadata": (_TEXT,),  # an object of JSON
+    **dict.fromkeys(("scope", "metadata"), (_TEXT,)),  # metadata are an object of JSON
 }
 """Columns of documents: the fields of `Document`."""
 
-_ERROR = pa.struct([("type", _TEXT), ("message", _TEXT)])
-_SEGMENT = pa.struct([("start", _INT), ("end", _INT), ("chunk_id", _INT), ("char_start", _INT)])
+_ERROR = pa.struct(_of(_TEXT, "type", "message"))
 _SPAN = pa.struct([
     ("doc_id", _TEXT),
     ("chunk_ids", pa.list_(_INT)),
     ("score", _REAL),
-    ("char_start", _INT),
-    ("char_end", _INT),
-    ("token_count", _INT),
-    ("sim_score", _REAL),
-    ("adjacency_score", _REAL),
-    ("continuity_score", _REAL),
-    ("parent_bonus", _REAL),
+    *_of(_INT, "char_start", "char_end", "token_count"),
+    *_of(_REAL, "sim_score", "adjacency_score", "continuity_score", "parent_bonus"),
     ("text", _TEXT),
     ("value", _REAL),
-    ("exact", pa.bool_()),
-    ("pinned", pa.bool_()),
-    ("parent_id", _TEXT),
-    ("prefix", _TEXT),
+    *_of(_BOOL, "exact", "pinned"),
+    *_of(_TEXT, "parent_id", "prefix"),
     ("chunks", pa.list_(CHUNK)),
-    ("segments", pa.list_(_SEGMENT)),
+    ("segments", pa.list_(pa.struct(_of(_INT, "start", "end", "chunk_id", "char_start")))),
 ])  # fmt: skip
 _CITATION = pa.struct([
-    ("number", _INT),
-    ("start", _INT),
-    ("end", _INT),
+    *_of(_INT, "number", "start", "end"),
     ("doc_id", _TEXT),
-    ("chunk_id", _INT),
-    ("char_start", _INT),
-    ("char_end", _INT),
-    ("page", _INT),
+    *_of(_INT, "chunk_id", "char_start", "char_end", "page"),
     ("heading_path", pa.list_(_TEXT)),
 ])  # fmt: skip
 _COVERAGE = pa.struct([
     ("doc_id", _TEXT),
-    ("ranges", pa.list_(pa.struct([("first", _INT), ("last", _INT)]))),
+    ("ranges", pa.list_(pa.struct(_of(_INT, "first", "last")))),
     ("chunk_count", _INT),
     ("matched", pa.list_(pa.struct([("chunk_id", _INT), ("score", _REAL)]))),
-    ("max_score", _REAL),
-    ("mean_score", _REAL),
+    *_of(_REAL, "max_score", "mean_score"),
     ("summary", _TEXT),
 ])  # fmt: skip
-_DROPPED = pa.struct([
-    ("doc_id", _TEXT),
-    ("chunk_id", _INT),
-    ("similarity_score", _REAL),
-    ("reason", _TEXT),
-    ("detail", _TEXT),
-    ("shown", _REAL),
-])  # fmt: skip
-_STYLE = pa.struct([
-    ("format", _TEXT),
-    ("numbered", pa.bool_()),
-    ("header", _TEXT),
-    ("gap_markers", pa.bool_()),
-    ("prefixes", pa.bool_()),
-])  # fmt: skip
+_DROPPED = pa.struct([*_PLACE, ("similarity_score", _REAL), *_of(_TEXT, "reason", "detail"), ("shown", _REAL)])
+_STYLE = pa.struct([("format", _TEXT), ("numbered", _BOOL), ("header", _TEXT), *_of(_BOOL, "gap_markers", "prefixes")])
 
 
 def composition_schema(requests: pa.Schema) -> pa.Schema:
@@ -141,10 +114,8 @@ def composition_schema(requests: pa.Schema) -> pa.Schema:
     return pa.schema(
         [
             ("id", _INT if types.is_integer(given) else _TEXT),
-            ("question", _TEXT),
-            ("text", _TEXT),
-            ("tokens", _INT),
-            ("token_budget", _INT),
+            *_of(_TEXT, "question", "text"),
+            *_of(_INT, "tokens", "token_budget"),
             ("tokenizer", _TEXT),
             ("style", _STYLE),
             ("spans", pa.list_(_SPAN)),
@@ -152,26 +123,20 @@ def composition_schema(requests: pa.Schema) -> pa.Schema:
             ("coverage", pa.list_(_COVERAGE)),
             ("dropped", pa.list_(_DROPPED)),
             ("warnings", pa.list_(_TEXT)),
-            ("confidence", _REAL),
-            ("expected_recall", _REAL),
+            *_of(_REAL, "confidence", "expected_recall"),
             ("error", _ERROR),
         ],
         metadata={SCHEMA_KEY: COMPOSITIONS.encode()},
     )
 
 
+_INDEXED = pa.struct([*CHUNK, ("tokens", _INT), ("cuts", pa.binary()), ("embedding", pa.list_(pa.float32()))])
+
 CHUNK_SCHEMA = pa.schema(
     [
         *((name, kinds[0]) for name, kinds in DOCUMENT_COLUMNS.items()),
-        ("content_hash", _TEXT),
-        ("tokenizer", _TEXT),
-        ("encoder", _TEXT),
-        (
-            "chunks",
-            pa.list_(
-                pa.struct([*CHUNK, ("tokens", _INT), ("cuts", pa.binary()), ("embedding", pa.list_(pa.float32()))])
-            ),
-        ),
+        *_of(_TEXT, "content_hash", "tokenizer", "encoder"),
+        ("chunks", pa.list_(_INDEXED)),
         ("parents", pa.list_(pa.struct([("name", _TEXT), ("chunk", CHUNK)]))),
         ("notes", pa.list_(_TEXT)),
         ("error", _ERROR),
@@ -207,8 +172,8 @@ def check_columns(
     for name in schema.names:
         if name not in known:
             raise BatchError(_unknown(name, list(known), f"the column {name!r}", what))
-    if len(set(schema.names)) < len(schema.names):
-        raise BatchError(f"{what} have two columns of one name ({', '.join(schema.names)}): give each column once")
+        if schema.names.count(name) > 1:
+            raise BatchError(f"{what} have two columns of the name {name!r}: give each column once")
     missing = [name for name in needed if name not in schema.names]
     if missing:
         raise BatchError(f"{what} lack the column {missing[0]!r}: they have {', '.join(schema.names) or 'none'}")
@@ -226,29 +191,28 @@ def _unknown(name: str, known: list[str], place: str, what: str) -> str:
     return f"{place} of the {what} is unknown: {hint}known are {', '.join(known)}; leave others out"
 
 
+_READ_AS: Mapping[pa.DataType, tuple[str, str]] = {
+    _TEXT: ("string large_string string_view", "text (string)"),
+    _INT: ("integer", "a whole number (int64)"),
+    _REAL: ("floating integer", "a number (float64)"),
+}
+"""For each type the kinds that are read as it, by the names of pyarrow's tests, and its name in an error."""
+
+
 def _misfit(given: pa.DataType, wanted: pa.DataType, place: str) -> str | None:
     """Return why values of a type cannot be read as another; None where they can."""
-    if types.is_null(given):
-        return None
     if types.is_dictionary(given):
         given = given.value_type
+    if types.is_null(given) or (place.endswith("chunk_id") and _is_a(given, "string large_string")):
+        return None
     if types.is_struct(wanted):
         return _misfit_of_struct(given, wanted, place)
     if types.is_list(wanted):
-        if not _is_list(given):
+        if not _is_a(given, "list large_list fixed_size_list"):
             return f"{place} is {given}: it must be a list"
         return _misfit(given.value_type, wanted.value_type, place)
-    if types.is_string(wanted) and not _is_text(given):
-        return f"{place} is {given}: it must be text (string)"
-    if (
-        types.is_integer(wanted)
-        and not types.is_integer(given)
-        and not (place.endswith("chunk_id") and _is_text(given))
-    ):
-        return f"{place} is {given}: it must be a whole number (int64)"
-    if types.is_floating(wanted) and not types.is_floating(given) and not types.is_integer(given):
-        return f"{place} is {given}: it must be a number (float64)"
-    return None
+    kinds, rule = _READ_AS[wanted]
+    return None if _is_a(given, kinds) else f"{place} is {given}: it must be {rule}"
 
 
 def _misfit_of_struct(given: pa.DataType, wanted: pa.DataType, place: str) -> str | None:
@@ -267,9 +231,5 @@ def _misfit_of_struct(given: pa.DataType, wanted: pa.DataType, place: str) -> st
     return None
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return any(is_kind(kind) for is_kind in (types.is_list, types.is_large_list, types.is_fixed_size_list))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_string_view))
+def _is_a(kind: pa.DataType, names: str) -> bool:
+    return any(getattr(types, f"is_{name}")(kind) for name in names.split())

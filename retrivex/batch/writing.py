@@ -234,7 +234,6 @@ class _SQLiteWriter:
 class _CollectionWriter:
     def __init__(self, collection: Collection, target: str, counts: bool) -> None:
         self._collection = collection
-        self.target = target
         self._retrying = RetryingCollection(collection)
         self.target = target
         self._counts = counts
@@ -249,7 +248,8 @@ class _CollectionWriter:
         if documents:
             flat = np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
             doc_ids = [document.document.doc_id for document in documents]
-            counts = self._fields_of(documents) if self._keeps_counts else None
+            fields = [count.to_field(made.tokenizer) for made in documents for count in made.token_counts]
+            counts = fields if self._keeps_counts else None
             self._retrying.run(partial(self._collection.put, doc_ids, chunks, flat, counts))
 
     @cached_property
@@ -264,10 +264,6 @@ class _CollectionWriter:
             self.notes.append(str(error))
             return False
         return True
-
-    @staticmethod
-    def _fields_of(documents: Sequence[PreparedDocument]) -> list[str]:
-        return [count.to_field(document.tokenizer) for document in documents for count in document.token_counts]
 
     def holds(self, keys: Sequence[ChunkKey], scopes: frozenset[str | None]) -> bool:
         ids = {uuid5_id(*key) for key in keys}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -32,6 +34,7 @@ from retrivex.loading.report import LoadReport, describe_kinds
 
 if TYPE_CHECKING:
     from retrivex.batch import Job, StoreAddress, Summary, Written
+    from retrivex.batch.job import OnPart
 
 _MOST_LISTED = 20  # problems that are listed one by one; --json lists more
 
@@ -59,6 +62,15 @@ Engines: TypeAlias = Annotated[Engine, typer.Option("--engine", help="What runs 
 Workers: TypeAlias = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; all cores if left out.")
 ]
+Store: TypeAlias = Annotated[
+    Source | None, typer.Option("--store", help="Where chunks are, or what they are written into.")
+]
+Address: TypeAlias = Annotated[
+    str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
+]
+CollectionName: TypeAlias = Annotated[
+    str, typer.Option("--collection", metavar="NAME", help="Collection, table or index; SQLite has none.")
+]
 Layout: TypeAlias = Annotated[
     str, typer.Option("--layout", help="Who filled the collection: retrivex, langchain, llamaindex, ...")
 ]
@@ -80,15 +92,9 @@ def compose(
     engine: Engines = Engine.LOCAL,
     workers: Workers = None,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Requests of a part.")] = 1_000,
-    store: Annotated[
-        Source | None, typer.Option("--store", help="Where hits and neighbours are, beside what rows bring.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
-    ] = None,
-    collection: Annotated[
-        str, typer.Option("--collection", metavar="NAME", help="Collection, table or index; SQLite has none.")
-    ] = "",
+    store: Store = None,
+    address: Address = None,
+    collection: CollectionName = "",
     layout: Layout = "retrivex",
     budget: Budget = None,
     window: WindowSize = None,
@@ -113,13 +119,11 @@ def compose(
       retrivex batch compose requests.parquet -o contexts/
       retrivex batch compose requests/ -o contexts/ --engine ray --store sqlite --address handbook.db
     """
-    if (store is None) != (address is None):
-        raise typer.BadParameter("--store and --address go together: what the store is, and where")
     retrieval = make_config(
         preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
     )
     batches = import_module("retrivex.batch")
-    place = None if store is None else batches.StoreAddress(store.value, address, collection, layout)
+    place = _place(store, address, collection, layout)
     if place is not None:
         place.check()
     work = batches.ComposeWork(retrieval, place)
@@ -134,13 +138,9 @@ def index(
     engine: Engines = Engine.LOCAL,
     workers: Workers = None,
     files: Annotated[int, typer.Option("--files", min=1, metavar="N", help="Most files of a part.")] = 100,
-    store: Annotated[Source | None, typer.Option("--store", help="What the chunks are written into.")] = None,
-    address: Annotated[
-        str | None, typer.Option("--address", metavar="ADDRESS", help="File, URL, folder or connection string.")
-    ] = None,
-    collection: Annotated[
-        str, typer.Option("--collection", metavar="NAME", help="Collection or table; SQLite has none.")
-    ] = "",
+    store: Store = None,
+    address: Address = None,
+    collection: CollectionName = "",
     chunker: Annotated[
         str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
     ] = "auto",
@@ -177,10 +177,8 @@ def index(
       retrivex batch index docs/ -o chunks/ --engine ray --embed hashing --store lancedb --address lance/ \\
         --collection docs
     """
-    if (store is None) != (address is None):
-        raise typer.BadParameter("--store and --address go together: what the store is, and where")
     batches = import_module("retrivex.batch")
-    place = None if store is None else batches.StoreAddress(store.value, address, collection)
+    place = _place(store, address, collection)
     if place is not None and place.kind != Source.SQLITE and embed is None:
         raise typer.BadParameter(f"--store {place.kind} keeps vectors: name a model with --embed")
     if place is not None:
@@ -202,17 +200,21 @@ def index(
     _report_index(made, written, report, out, place, as_json=as_json)
 
 
+def _place(store: Source | None, address: str | None, collection: str, *layout: str) -> StoreAddress | None:
+    if (store is None) != (address is None):
+        raise typer.BadParameter("--store and --address go together: what the store is, and where")
+    if store is None:
+        return None
+    made: StoreAddress = import_module("retrivex.batch").StoreAddress(store.value, address, collection, *layout)
+    return made
+
+
 def _write(job: Job, place: StoreAddress, *, counts: bool) -> Written:
     batches = import_module("retrivex.batch")
     writer = batches.open_writer(place, counts=counts)
     try:
-        with progress("writing") as bar:
-            made: Written = batches.write_parts(
-                job.folder,
-                job.source.parts,
-                writer,
-                lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
-            )
+        with _showing("writing") as on_part:
+            made: Written = batches.write_parts(job.folder, job.source.parts, writer, on_part)
     finally:
         writer.close()
     return made
@@ -247,11 +249,15 @@ def _report_index(
 
 def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:
     runner = import_module(f"retrivex.batch.{engine.value}")
-    with progress(what) as bar:
-        made: Summary = runner.run(
-            job, workers=workers, on_part=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
-        )
+    with _showing(what) as on_part:
+        made: Summary = runner.run(job, workers=workers, on_part=on_part)
     return made
+
+
+@contextmanager
+def _showing(what: str) -> Iterator[OnPart]:
+    with progress(what) as bar:
+        yield lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
 
 
 def _report(made: Summary, out: Path, *, as_json: bool) -> None:
@@ -269,9 +275,6 @@ def _line(made: Summary, out: Path) -> str:
     parts = f"{made.parts:,} part{'' if made.parts == 1 else 's'}"
     if made.made < made.parts:
         parts += f", {made.parts - made.made:,} of them there already"
-    problems = "".join(f", {count:,} {what}" for count, what in _counts(made) if count)
+    counts = ((made.failed, "failed"), (made.warned, "with warnings"))
+    problems = "".join(f", {count:,} {what}" for count, what in counts if count)
     return f"{one_line(str(out))}: {made.rows:,} rows{problems} in {parts}, {made.seconds:,.1f} s"
-
-
-def _counts(made: Summary) -> tuple[tuple[int, Any], ...]:
-    return (made.failed, "failed"), (made.warned, "with warnings")

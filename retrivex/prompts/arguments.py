@@ -10,21 +10,16 @@ from retrivex.model.span import Span
 from retrivex.prompts.source import Source
 
 
-def check_arguments(question: Any, counter: Any, max_tokens: Any, answer_reserve: Any) -> None:
-    """Refuse what cannot be written or counted.
+def check_arguments(question: Any, max_tokens: Any, answer_reserve: Any) -> None:
+    """Refuse a question that cannot be written, and numbers of tokens that are none.
 
     Raises
     ------
     RetrivexError
-        If the question is no text, the counter counts nothing, or a number of tokens is none.
+        If the question is no text, or a number of tokens is none.
     """
     if not isinstance(question, str):
         raise RetrivexError(f"question is {quoted(question)}: it must be text")
-    if isinstance(counter, (str, bytes, list, tuple, type)) or not callable(getattr(counter, "count", None)):
-        raise RetrivexError(
-            f"counter is {quoted(counter)}: give get_tokenizer(...) of retrivex.tokens, which takes 'auto', a name, or "
-            "a function that counts the tokens of a text"
-        )
     for name, number in (("max_tokens", max_tokens), ("answer_reserve", answer_reserve)):
         if number is None and name == "max_tokens":
             continue

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, SkipValidation
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.options import Options
 from retrivex.model.span import Span
 from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
@@ -15,7 +18,7 @@ from retrivex.prompts.citations import Place, cited_places, marked_places
 from retrivex.prompts.fitting import SourceTemplate, fit, write_own
 from retrivex.prompts.source import Provenance, Source, tag_positions
 from retrivex.prompts.wording import Language, Wording, wording
-from retrivex.tokens.tokenizer import Tokenizer
+from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 QuestionPlace: TypeAlias = Literal["first", "last", "both"]
 """Whether the question stands in front of the sources, behind them, or both."""
@@ -24,8 +27,7 @@ MESSAGE_TOKENS = 4
 """Counted for every message beside its texts, for what APIs put around it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatStyle:
+class ChatStyle(Options):
     """The style of a chat prompt: where sources stand, and how they are written.
 
     Parameters
@@ -41,7 +43,7 @@ class ChatStyle:
 
     Raises
     ------
-    RetrivexError
+    ConfigError
         If one of them breaks its rule.
     """
 
@@ -49,26 +51,9 @@ class ChatStyle:
     question_at: QuestionPlace = "last"
     provenance: Provenance = "full"
     calibrated: bool = False
-    position_scales: tuple[int, ...] = ()
+    position_scales: tuple[Annotated[int, Field(ge=1)], ...] = ()
     instructions: str | None = None
-    template: SourceTemplate | None = None
-
-    def __post_init__(self) -> None:
-        choices = (("language", Language), ("question_at", QuestionPlace), ("provenance", Provenance))
-        for name, known in choices:
-            value = getattr(self, name)
-            if value not in get_args(known):
-                raise RetrivexError(f"{name} is {value!r}: choose one of {', '.join(get_args(known))}")
-        scales = self.position_scales
-        if not isinstance(scales, (tuple, list)) or any(type(scale) is not int or scale < 1 for scale in scales):
-            raise RetrivexError(f"position_scales are {self.position_scales!r}: give whole numbers of at least 1")
-        if self.instructions is not None and not isinstance(self.instructions, str):
-            raise RetrivexError(f"instructions are {quoted(self.instructions)}: they must be text, or None")
-        if self.template is not None and not hasattr(self.template, "render"):
-            raise RetrivexError(
-                f"template is {quoted(self.template)}: give a JinjaTemplate(...), or anything with render(question, "
-                "sources, history)"
-            )
+    template: Annotated[SourceTemplate | None, SkipValidation] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +91,7 @@ class Prompt:
 def write_chat(
     spans: Sequence[Span | Source],
     question: str,
-    counter: Tokenizer,
+    counter: TokenizerSpec,
     *,
     api: Api = "plain",
     style: ChatStyle | None = None,
@@ -120,7 +105,7 @@ def write_chat(
     ----------
     spans : in their order, numbered from 1; or `Source`s, which bring their numbers, for passages from elsewhere
     question : what is asked
-    counter : counts tokens
+    counter : counts tokens: a name or a function, as `tokenizer` in `docs/configuration.md`
     api : whose shape the messages have
     style : how they are put
     history : earlier turns, `{"role": "user" or "assistant", "content": text}`
@@ -134,10 +119,9 @@ def write_chat(
     BudgetError
         If instructions, question and history alone are too long.
     """
-    check_arguments(question, counter, max_tokens, answer_reserve)
-    if style is not None and not isinstance(style, ChatStyle):
-        raise RetrivexError(f"style is {quoted(style)}: give a ChatStyle(...)")
-    put = style if style is not None else ChatStyle()
+    check_arguments(question, max_tokens, answer_reserve)
+    put = ChatStyle.model_validate(style or ChatStyle())
+    tokenizer = get_tokenizer(counter)
     if api not in APIS:
         raise RetrivexError(f"api is {api!r}: choose one of {', '.join(APIS)}")
     if put.template is not None and api != "plain":
@@ -150,7 +134,7 @@ def write_chat(
         sources = tag_positions([source for _, source in kept], put.position_scales)
         return _assemble(sources, question, turns, api, put, said)
 
-    count_text = lru_cache(maxsize=len(turns) + 2)(counter.count)  # turns are the same in every round of fitting
+    count_text = lru_cache(maxsize=len(turns) + 2)(tokenizer.count)  # turns are the same in every round of fitting
 
     def count(prompt: Prompt) -> int:
         texts = texts_of(prompt.messages) + ([prompt.system] if prompt.system else [])

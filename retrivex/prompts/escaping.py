@@ -92,12 +92,7 @@ def escape(text: str, tags: Sequence[str] = TAGS, *, position_tags: bool = False
     if position_tags:
         for match in _POSITION_TAG.finditer(folded):
             marks[places[match.start()]] = f"\\{text[places[match.start()]]}"
-    made: list[str] = []
-    last = 0
-    for at in sorted(marks):
-        made += [text[last:at], marks[at]]
-        last = at + 1
-    return "".join([*made, text[last:]])
+    return "".join(marks.get(at, character) for at, character in enumerate(text)) if marks else text
 
 
 @lru_cache(maxsize=64)

@@ -20,22 +20,6 @@ from retrivex.rendering.trimming import trim
 from retrivex.tokens.tokenizer import Tokenizer
 
 
-class Weighed(Protocol):
-    """A source that can be dropped or trimmed, with its score."""
-
-    @property
-    def text(self) -> str:
-        """What is shown."""
-
-    @property
-    def score(self) -> float:
-        """The lowest goes first."""
-
-    @property
-    def pinned(self) -> bool:
-        """Pinned ones go last."""
-
-
 class SourceTemplate(Protocol):
     """A custom template, such as a `JinjaTemplate`.
 
@@ -68,7 +52,7 @@ def write_own(template: SourceTemplate, question: str, sources: Sequence[Source]
     return made
 
 
-Item = TypeVar("Item", bound=Weighed)
+Item = TypeVar("Item", Span, Source)
 Made = TypeVar("Made")
 
 
@@ -120,7 +104,9 @@ def fit(
     # every one that goes makes the prompt shorter, so how many have to is found by halving: of many, few may fit
     kept = without(bisect_left(range(len(items)), True, key=lambda weakest: fits(without(weakest))))
     if not kept and weakest_first:
-        kept = _trim(*weakest_first[-1], fits, cut, question)
+        number, item = weakest_first[-1]
+        part = trim(item.text, lambda start, end: fits([(number, cut(item, start, end))]), question)
+        kept = [] if part is None else [(number, cut(item, *part))]
     made = build(kept)
     if not kept and (tokens := count(made)) > room:
         raise BudgetError(
@@ -129,18 +115,6 @@ def fit(
             "template, the question or the history"
         )
     return made
-
-
-def _trim(
-    number: int,
-    item: Item,
-    fits: Callable[[list[tuple[int, Item]]], bool],
-    cut: Callable[[Item, int, int], Item],
-    question: str,
-) -> list[tuple[int, Item]]:
-    """Return the part of an item around its best sentence that fits; nothing where none does."""
-    part = trim(item.text, lambda start, end: fits([(number, cut(item, start, end))]), question)
-    return [] if part is None else [(number, cut(item, *part))]
 
 
 def fit_prompt(
@@ -163,11 +137,9 @@ def fit_prompt(
     BudgetError
         If the template, question and history alone are too long.
     """
-    check_arguments(question, tokenizer, max_tokens, answer_reserve)
+    check_arguments(question, max_tokens, answer_reserve)
     if not isinstance(history, str):
         raise RetrivexError(f"history is {quoted(history)}: it must be text; leave it out where there is none")
-    if not isinstance(template, str) and not hasattr(template, "render"):
-        raise RetrivexError(f"template is {quoted(template)}: it must be text, or a JinjaTemplate(...)")
     if not isinstance(template, str):
         own = template
         return fit(
@@ -196,16 +168,12 @@ class _Harmless:
         self.style = style
         xml = style.format == "xml"
         in_text = replace(marks, elements=(*TAGS, *marks.elements)) if xml else marks
+        # attributes are quoted afterwards, which sees < alone and no look-alike of it
+        in_title = replace(in_text, less_than="<") if xml else in_text
         self.elements = in_text.elements
-
-        def escape_title(title: str) -> str:
-            # attributes are quoted afterwards, which sees < alone and no look-alike of it
-            plain = escape(title, in_text.elements, less_than="<") if xml else title
-            return (replace(marks, elements=()) if xml else marks).escape(plain)
-
         # every round of fitting shows most texts again
         self.text = lru_cache(maxsize=None)(in_text.escape)
-        self.title = lru_cache(maxsize=None)(escape_title)
+        self.title = lru_cache(maxsize=None)(in_title.escape)
 
     def span(self, span: Span) -> Span:
         """Return the span as it may be shown."""

@@ -1,39 +1,40 @@
-"""Custom templates in Jinja2, run in its sandbox (extra `templates`)."""
+"""Custom templates in Jinja2, run in its sandbox (extra `templates`).
+
+A template belongs to the operator, like code: no request of the service brings one. So the sandbox is Jinja2's own, and
+only the length of what is written is limited.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
-from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from retrivex.errors import RetrivexError, install_hint, quoted
-from retrivex.prompts.escaping import TAGS, escape, seen
+from retrivex.prompts.escaping import TAGS, escape
 from retrivex.prompts.marks import NUMBER, TEXT, TITLE, WORDS, marks_of, without_slots
 from retrivex.prompts.source import Source, one_line
 
 try:
-    from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
-
-    from retrivex.prompts.sandbox import MAX_CHARACTERS as MAX_CHARACTERS
-    from retrivex.prompts.sandbox import MAX_STEPS as MAX_STEPS
-    from retrivex.prompts.sandbox import BoundedEnvironment
+    from jinja2 import StrictUndefined, TemplateSyntaxError
+    from jinja2.lexer import Token
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 except ImportError as error:
     raise ImportError(f"own templates need jinja2: {install_hint('templates')}") from error
 
-Kind = TypeVar("Kind", bound=nodes.Node)
+MAX_CHARACTERS = 16 * 1024 * 1024
+"""Characters that one rendering writes."""
 
 _MOST_KEPT = 256  # texts
-_NAME = re.compile(r"[^\W\d_][\w.-]*|\|\w+\|")
-_COUNTED = re.compile(r"%[-+ #0-9]*d")
-_PLACEHOLDER = re.compile(r"%[-+ #0-9.]*[srfg]|\{\w*\}")
+_PLACEHOLDER = re.compile(r"%[-+ #0-9.]*[dsrfg]|\{\w*\}")
 _SLOTS = {
     **dict.fromkeys(("number", "page", "score", "index", "index0", "revindex", "revindex0", "length"), NUMBER),
     **dict.fromkeys(("document", "heading_path", "timestamp", "position_tags"), TITLE),
     **dict.fromkeys(("question", "history"), WORDS),
+    **dict.fromkeys(("text", "block"), TEXT),
 }
-"""What an attribute or name stands for; any other for text."""
+"""What a name in an expression stands for; expressions with none or several of them stand for text."""
 
 
 class JinjaTemplate:
@@ -47,13 +48,12 @@ class JinjaTemplate:
     Parameters
     ----------
     text : the template
-    tags : names of elements beyond those that the template writes itself, which question and history must not open or
-        close either
+    tags : names of elements beyond those that the template writes itself, as `doc` for `<doc>` and `</doc>`
 
     Raises
     ------
     RetrivexError
-        If it is no template that Jinja2 can read, or a tag is no name.
+        If it is no template that Jinja2 can read.
 
     Examples
     --------
@@ -68,25 +68,21 @@ class JinjaTemplate:
     def __init__(self, text: str, *, tags: str | Sequence[str] = ()) -> None:
         if not isinstance(text, str):
             raise RetrivexError(f"the template is {quoted(text)}: it must be text; read a file first")
-        self.tags = (*TAGS, *_names(tags))
-        self._environment = environment = BoundedEnvironment(
+        environment = ImmutableSandboxedEnvironment(
             undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
         )
+        del environment.filters["striptags"]  # puts < in place of &lt;
         try:
-            self._template = environment.from_string(environment.bound(environment.parse(text)))
-            tree = environment.parse(text)
-            skeleton = "\n".join(["".join(_skeleton(tree)), *_one_branch_each(tree), *_list_own_texts(tree)])
+            self._template = environment.from_string(text)
         except TemplateSyntaxError as error:
             raise RetrivexError(f"the template cannot be read: {error.message}, in line {error.lineno}") from error
-        except (ValueError, SyntaxError) as error:  # of Python, for what Jinja2 does not check
+        except (ValueError, SyntaxError, RecursionError) as error:  # of Python, for what Jinja2 does not check
             raise RetrivexError(f"the template cannot be read: {error}") from error
-        except RecursionError as error:
-            raise RetrivexError("the template cannot be read: it is nested too deeply") from error
-        marks = marks_of(skeleton)
-        marks = replace(marks, elements=tuple(dict.fromkeys((*self.tags, *marks.elements))))
-        self._said = lru_cache(maxsize=_MOST_KEPT)(marks.escape)  # fitting shows most texts many times
-        # takes tags away, and then puts < in place of &lt;
-        environment.filters["striptags"] = _escaping(environment.filters["striptags"], marks.elements)
+        marks = marks_of("\n".join(_skeletons(list(environment.lexer.tokenize(text)))))
+        named = [tags] if isinstance(tags, str) else tags
+        self._elements = tuple(dict.fromkeys((*TAGS, *named, *marks.elements)))
+        # fitting shows most texts many times
+        self._said = lru_cache(maxsize=_MOST_KEPT)(replace(marks, elements=self._elements).escape)
 
     def render(self, question: str, sources: Sequence[Source], history: str) -> str:
         """Return the text.
@@ -94,143 +90,94 @@ class JinjaTemplate:
         Raises
         ------
         RetrivexError
-            If the template uses a name that does not exist, does what the sandbox forbids, takes more than
-            `MAX_STEPS`, makes more than `MAX_CHARACTERS` or a number of more than 1,024 bits, or fails otherwise.
+            If the template uses a name that does not exist, does what the sandbox forbids, writes more than
+            `MAX_CHARACTERS`, or fails otherwise.
         """
+        parts: list[str] = []
+        left = MAX_CHARACTERS
         try:
-            self._environment.begin()
-            return "".join(
-                self._template.generate(
-                    question=escape(question, self.tags),
-                    sources=[self._escape(source) for source in sources],
-                    history=escape(history, self.tags),
-                )
-            )
+            for part in self._template.generate(
+                question=escape(question, self._elements),
+                sources=[self._escape(source) for source in sources],
+                history=escape(history, self._elements),
+            ):
+                left -= len(part)
+                if left < 0:
+                    raise RetrivexError(f"it writes more than {MAX_CHARACTERS:,} characters, the limit: show less")
+                parts.append(part)
         except Exception as error:  # a template calls what it likes, and may fail like any program
             raise RetrivexError(
                 f"the template failed: {str(error) or type(error).__name__}; it knows question, sources and history, "
                 "inside Jinja2's sandbox"
             ) from error
+        return "".join(parts)
 
     def _escape(self, source: Source) -> Source:
         """Source whose every word is escaped."""
-        tagged = bool(source.position_tags)
 
-        def said(value: object) -> object:
-            return self._said(value, position_tags=tagged) if isinstance(value, str) else value
+        def said(text: str) -> str:
+            return self._said(text, position_tags=bool(source.position_tags))
 
-        words: dict[str, Any] = {field.name: said(getattr(source, field.name)) for field in fields(source)}
-        words |= {
-            "text": said(source.prefix + source.text),
-            "prefix": "",
-            "document": said(one_line(source.document)),
-            "heading_path": tuple(said(one_line(heading)) for heading in source.heading_path),
-            "position_tags": escape(source.position_tags, self.tags),  # our own marks
-        }
-        return replace(source, **words)
-
-
-def _names(tags: Any) -> Iterator[str]:
-    if not isinstance(tags, (str, Sequence)):
-        raise RetrivexError(f"tags are {quoted(tags)}: give names, as ['doc'], or leave them out")
-    for name in dict.fromkeys([tags] if isinstance(tags, str) else tags):
-        if not isinstance(name, str) or not _NAME.fullmatch(seen(name)):
-            raise RetrivexError(f"tag is {quoted(name)}: give the name alone, as 'doc' for <doc> and </doc>")
-        yield seen(name)
+        return replace(
+            source,
+            text=said(source.prefix + source.text),
+            prefix="",
+            document=said(one_line(source.document)),
+            heading_path=tuple(said(one_line(heading)) for heading in source.heading_path),
+            timestamp=None if source.timestamp is None else said(source.timestamp),
+            position_tags=escape(source.position_tags, self._elements),  # our own marks
+        )
 
 
-def _escaping(change: Callable[..., Any], elements: Sequence[str]) -> Callable[..., Any]:
-    """Filter that escapes what it makes of a text."""
+def _skeletons(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the literal text of a template with slots for what it puts in, so that every mark stands where it may.
 
-    @wraps(change)
-    def changed(*args: Any, **kwargs: Any) -> Any:
-        return escape(str(change(*args, **kwargs)), elements)
-
-    return changed
-
-
-def _one_branch_each(tree: nodes.Template) -> Iterator[str]:
-    """Yield the skeleton with the first, second, ... branch of every condition alone; none where there are fewer."""
-    conditions = [*tree.find_all(nodes.If), *tree.find_all(nodes.CondExpr)]
-    most = max((len(_branches(found)) for found in conditions), default=0)
-    for chosen in range(most + 1 if most else 0):
-        yield "".join(_skeleton(tree, chosen))
-
-
-def _branches(node: nodes.Node) -> list[list[nodes.Node]]:
-    if isinstance(node, nodes.CondExpr):
-        return [[expression] for expression in (node.expr1, node.expr2) if expression is not None]
-    if isinstance(node, nodes.If):
-        return [
-            list(node.body),
-            *(list(other.body) for other in node.elif_),
-            *([list(node.else_)] if node.else_ else []),
-        ]
-    return []
-
-
-def _list_own_texts(tree: nodes.Template) -> Iterator[str]:
-    """Yield every text that a template holds as a value: it may stand alone, or in front of what is put in."""
-    for constant in tree.find_all(nodes.Const):
-        if isinstance(constant.value, str) and len(constant.value.strip()) > 2:
-            said = without_slots(constant.value)
-            yield f"\n{said}\n"
-            yield f"\n{said}{TEXT}\n"
-
-
-def _skeleton(node: nodes.Node, chosen: int | None = None) -> Iterator[str]:
-    """Literal text of a template and slots for what it puts in, in their order; each loop at least once.
-
-    All branches one after the other, or the one that is `chosen` of every condition. A loop whose body does not end its
-    line comes twice, so that what closes one turn stands in front of the next.
+    Once as it is written, once with a line for every branch, and once each of its own texts, which may stand alone or
+    in front of what is put in.
     """
-    if chosen is not None and isinstance(node, nodes.If):
-        options = _branches(node)
-        for child in options[chosen] if chosen < len(options) else []:
-            yield from _skeleton(child, chosen)
-    elif isinstance(node, nodes.TemplateData):
-        yield without_slots(node.data)
-    elif chosen is not None and isinstance(node, nodes.CondExpr):
-        options = _branches(node)
-        for child in options[chosen] if chosen < len(options) else []:
-            yield from _put_in(child) if isinstance(child, nodes.Expr) else ()
-    elif isinstance(node, nodes.Expr):
-        yield from _put_in(node)
-    elif isinstance(node, nodes.Assign):
-        yield from _skeleton(node.node, chosen)
-    else:
-        body = "".join(part for child in _list_written(node, "nodes", "body") for part in _skeleton(child, chosen))
-        twice = isinstance(node, nodes.For) and not (body.endswith("\n") or body.startswith("\n"))
-        yield body * (2 if twice else 1)
-        for child in _list_written(node, "elif_", "else_"):
-            yield from _skeleton(child, chosen)
+    yield from (_skeleton(tokens, between) for between in ("", "\n"))
+    for token in tokens:
+        if token.type == "string" and len(token.value.strip()) > 2:
+            said = without_slots(token.value)
+            yield f"{said}\n{said}{TEXT}"
 
 
-def _list_written(node: nodes.Node, *kinds: str) -> list[nodes.Node]:
-    """Return what of a statement comes to be written, not what it is decided by."""
-    return [child for kind in kinds for child in getattr(node, kind, [])]
+def _skeleton(tokens: Sequence[Token], between: str) -> str:
+    """Return the literal text with slots, and `between` for each statement.
+
+    A loop whose body does not end its line comes twice, so that what closes one turn stands in front of the next.
+    """
+    made: list[str] = []
+    loops: list[int] = []
+    inside: list[Token] = []
+    for token in tokens:
+        if token.type == "data":
+            made.append(without_slots(token.value))
+        elif token.type.endswith("_begin"):
+            inside = []
+        elif token.type == "variable_end":
+            made.append(_put_in(inside))
+        elif token.type == "block_end":
+            made.append(between)
+            if inside[0].value == "for":
+                loops.append(len(made))
+            elif inside[0].value == "endfor":
+                body = "".join(made[loops.pop() :])
+                made += [] if body.startswith("\n") or body.endswith("\n") else [body]
+        else:
+            inside.append(token)
+    return "".join(made)
 
 
-def _put_in(node: nodes.Expr) -> Iterator[str]:
+def _put_in(expression: Sequence[Token]) -> str:
     """Slot for an expression, and what its own words add: a separator between texts, or a format."""
-    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name):
-        return  # a macro's text stands where it is defined
-    slot = _slot(node)
-    yield slot
-    for constant in _find_nodes(node, nodes.Const):
-        if isinstance(constant.value, str):
-            said = _PLACEHOLDER.sub(slot, _COUNTED.sub(NUMBER, without_slots(constant.value)))
-            yield f"\n{said}\n" if slot in said or NUMBER in said else said + slot
-
-
-def _slot(node: nodes.Node) -> str:
-    """Return what an expression puts in, by its attributes, or else its names; text where it may be several things."""
-    names = [found.attr for found in _find_nodes(node, nodes.Getattr)] or [
-        found.name for found in _find_nodes(node, nodes.Name)
-    ]
-    slots = {_SLOTS.get(name, TEXT) for name in names}
-    return slots.pop() if len(slots) == 1 else TEXT
-
-
-def _find_nodes(node: nodes.Node, kind: type[Kind]) -> list[Kind]:
-    return [*([node] if isinstance(node, kind) else []), *node.find_all(kind)]
+    if [token.type for token in expression[:2]] == ["name", "lparen"]:
+        return ""  # a macro's text stands where it is defined
+    slots = {_SLOTS[token.value] for token in expression if token.value in _SLOTS} or {TEXT}
+    slot = slots.pop() if len(slots) == 1 else TEXT
+    made = slot
+    for token in expression:
+        if token.type == "string":
+            said = _PLACEHOLDER.sub(slot, without_slots(token.value))
+            made += f"\n{said}\n" if slot in said else said + slot
+    return made

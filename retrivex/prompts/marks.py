@@ -30,12 +30,8 @@ _TOKEN = re.compile(rf"{NUMBER}|[^\W_]+|\s+|([^\w\s]|_)\1*")
 _RUN_BY_BLANKS = re.compile(r"([^\w\s])(?: \1){2,}")
 
 _MOST_SEEN = 300  # characters of a line that a mark has to begin in
-_MOST_LEAD = 60  # characters of a line of the template that tell it
-_MOST_WHOLE = 40  # a line that is longer counts where another only begins like it
-_MOST_WORDS = 80  # characters of a title in front of a mark
-_QUIET = frozenset(".,;!?-':")  # signs that prose is full of, one at a time
-_CLOSED_BY = dict(zip("\"'`([{<\u3010\u300a\u300c\xab", "\"'`)]}>\u3011\u300b\u300d\xbb", strict=True))
-_CLOSING = frozenset({*_CLOSED_BY.values(), "|"})
+_MOST_LEAD = 12  # words and signs of a line of the template that identify it
+_QUIET = frozenset(("", *".,;!?-"))  # signs that prose is full of, one at a time
 _BESIDE_WORDS = r"[\s*_]*"  # emphasis
 
 _MOST_RUN = 40  # signs or digits; a search for longer runs would take squared time on hostile text
@@ -57,16 +53,18 @@ class Marks:
     lines : matches the folded beginning of a line, the mark in it gets a backslash; None where lines do not count
     anywhere : matches in a folded text; every sign of the mark gets a backslash
     blank_lines : whether a blank line is all that parts sources under their titles; it gets a backslash
+    less_than : what stands in place of the `<` of an element
     """
 
     elements: tuple[str, ...]
     lines: re.Pattern[str] | None = None
     anywhere: re.Pattern[str] | None = None
     blank_lines: bool = False
+    less_than: str = "&lt;"
 
     def escape(self, text: str, *, position_tags: bool = False) -> str:
         """Return `text` with nothing in it that could be taken for a mark; all else is left as it is."""
-        whole = escape(text, self.elements, position_tags=position_tags)
+        whole = escape(text, self.elements, position_tags=position_tags, less_than=self.less_than)
         if self.anywhere is not None:
             whole = _escape_inside(whole, self.anywhere)
         if self.lines is None:
@@ -107,12 +105,12 @@ def marks_of(skeleton: str, *, closed: bool = False) -> Marks:
     anywhere = [_pattern(_tokenize(name)) for name in _BRACKETED.findall(body)]
     if closed:
         return Marks(elements_of(skeleton), anywhere=_match_any(anywhere))
-    inside = [list(_inner_marks(parts)) for parts in lines]
-    at_start = [mark for parts, inner in zip(lines, inside, strict=True) for mark in _line_marks(parts, bool(inner))]
+    inside = [mark for parts in lines for mark in _inner_marks(parts)]
+    at_start = [_line_mark(lead, whole=len(parts) == 1) for parts in lines if (lead := _tokenize(parts[0]))]
     return Marks(
         elements=elements_of(skeleton),
         lines=re.compile(rf"(?:(?!\\)[\W_])*?(?P<mark>{'|'.join(dict.fromkeys((*_BUILT_IN, *at_start)))})"),
-        anywhere=_match_any([*anywhere, *(mark for inner in inside for mark in inner)]),
+        anywhere=_match_any([*anywhere, *inside]),
         blank_lines=any(a in (["", TEXT, ""], ["", TITLE, ""]) and b == ["", TEXT, ""] for a, b in pairwise(lines)),
     )
 
@@ -141,102 +139,41 @@ def without_slots(literal: str) -> str:
     return _ANY_SLOT.sub("", literal)
 
 
-def _line_marks(parts: Sequence[str], has_inner: bool) -> Iterator[str]:
-    """Patterns of lines that begin like one of the template, cut at its slots: literal, slot, literal, ..."""
-    lead = _tokenize(parts[0])
-    whole = len(parts) == 1
-    if lead:
-        following = _tokenize(parts[2])[:1] if not whole and parts[1] != ELEMENT else []
-        if len(lead) == 1 and following and _CLOSED_BY.get(lead[0]) == following[0][0]:
-            # what closes a bracket belongs to it, as in [title]
-            yield rf"{_pattern(lead)}[^\n]{{1,{_MOST_WORDS}}}?{_pattern(following)}"
-        else:
-            yield _line_mark(lead, whole=whole)
-    elif not whole and parts[1] != ELEMENT and not has_inner:
-        behind = _tokenize(parts[2])
-        signs = [token for token in behind if _is_sign(token) or token == NUMBER]
-        if any(token[0] not in ".,;!?'" for token in signs):
-            yield rf"\w[^\n]{{0,{_MOST_WORDS}}}?{_pattern(behind)}"
-
-
 def _line_mark(lead: list[str], *, whole: bool) -> str:
-    start = _distinctive_start(lead)
-    pattern = _pattern(start)
+    """Pattern of the start of a line: signs and a word, a label up to its colon, or a few words."""
+    word = next((at for at, token in enumerate(lead) if not _is_sign(token)), 0)
+    end = word + 1 if word else (lead.index(":") if ":" in lead[1:_MOST_LEAD] else _MOST_LEAD)
+    start = lead[: end + 1] if end < len(lead) and _is_sign(lead[end]) else lead[:end]
     # plain words differ from prose only where they stand alone
     plain = whole and start == lead and not any(map(_is_sign, start))
-    return rf"{pattern}[\W_]*$" if plain and sum(map(len, start)) <= _MOST_WHOLE else pattern
-
-
-def _distinctive_start(lead: list[str]) -> list[str]:
-    """Return the start that identifies a line: signs and a word, a label up to its colon, or a few words."""
-    words = [at for at, token in enumerate(lead) if not _is_sign(token)]
-    if words and words[0] > 0:
-        end = words[0] + 1
-        return lead[: end + 1] if end < len(lead) and _is_sign(lead[end]) else lead[:end]
-    length = 0
-    for at, token in enumerate(lead):
-        length += len(token)
-        if length > _MOST_LEAD:
-            return lead[: max(at, 1)]
-        if token == ":" and at > 0:
-            return lead[: at + 1]
-    return lead
+    return rf"{_pattern(start)}[\W_]*$" if plain else _pattern(start)
 
 
 def _inner_marks(parts: Sequence[str]) -> Iterator[str]:
     """Patterns of what follows a document's words in the same line, wherever they stand."""
-    if TEXT not in parts:
+    behind = parts[parts.index(TEXT) + 1 :: 2] if TEXT in parts else ()
+    if not any(_is_distinctive(_tokenize(literal)) for literal in behind):
         return
-    first = parts.index(TEXT)
-    if not any(_is_distinctive(_distinctive_tokens(literal)) or _closes(literal) for literal in parts[first + 1 :: 2]):
-        return
-    for literal in parts[::2]:
-        tokens = _distinctive_tokens(literal)
-        if _is_distinctive(tokens):
-            yield _pattern(tokens)
-    for literal in parts[first + 1 :: 2]:
-        if _closes(literal):
-            yield _pattern(_tokenize(literal)[:1])
-        # a rule or a pair of colons parts what stands around it, whatever words are beside it
-        yield from (_pattern([token]) for token in _tokenize(literal) if len(token) > 1 and _is_rule(token))
-
-
-def _distinctive_tokens(literal: str) -> list[str]:
-    """Return the tokens of a literal text, with the emphasis around it where only that sets it off from prose."""
-    bare = _tokenize(literal)
-    return bare if _is_distinctive(bare) else _tokenize(literal, emphasis=True)
-
-
-def _closes(literal: str) -> bool:
-    """Whether a quotation mark or bracket stands right behind a text."""
-    return bool(literal) and seen(literal[0]) in _CLOSING
+    yield from (_pattern(tokens) for literal in parts[::2] if _is_distinctive(tokens := _tokenize(literal)))
+    for literal in behind:
+        for at, token in enumerate(_tokenize(literal)):
+            # what closes a text, a rule, or a pair of colons parts what stands around it, whatever words are beside it
+            closes = at == 0 and not literal[0].isspace() and token not in _QUIET
+            if _is_sign(token) and token[0] not in "*_" and (closes or len(token) > 1):
+                yield _pattern([token])
 
 
 def _is_distinctive(tokens: Sequence[str]) -> bool:
     """Whether a literal text differs from prose."""
-    signs = [token for token in tokens if _is_sign(token)]
-    loud = any(sign[0] not in _QUIET for sign in signs) or sum(map(len, signs)) > 1
-    label = any(right == ":" and not _is_sign(left) for left, right in pairwise(tokens))
-    return loud or label or (NUMBER in tokens and bool(signs))
+    return "".join(filter(_is_sign, tokens)) not in _QUIET
 
 
-def _tokenize(literal: str, *, emphasis: bool = False) -> list[str]:
-    """Words, runs of a sign, and numbers of a literal text, without white space or, unless wanted, emphasis around."""
+def _tokenize(literal: str) -> list[str]:
+    """Words, runs of a sign, and numbers of a literal text, without white space or emphasis around them."""
     folded = NUMBER.join(seen(f".{part}")[1:] for part in literal.split(NUMBER))
     joined = _RUN_BY_BLANKS.sub(lambda run: run[0].replace(" ", ""), folded)  # - - - is a rule as well
-    tokens = [match[0] for match in _TOKEN.finditer(joined) if not match[0].isspace()]
-    if emphasis:
-        return tokens
-    bare = list(tokens)
-    while bare and bare[0][0] in "*_":
-        del bare[0]
-    while bare and bare[-1][0] in "*_":
-        del bare[-1]
-    return bare or tokens
-
-
-def _is_rule(token: str) -> bool:
-    return _is_sign(token) and token[0] not in "*_"  # which set off words
+    bare = joined.strip(" *_") or joined
+    return [match[0] for match in _TOKEN.finditer(bare) if not match[0].isspace()]
 
 
 def _is_sign(token: str) -> bool:
@@ -245,26 +182,22 @@ def _is_sign(token: str) -> bool:
 
 def _pattern(tokens: Sequence[str]) -> str:
     """Pattern of tokens in a folded text, with any white space and emphasis between them."""
-    made = ""
-    for at, token in enumerate(tokens):
-        before = tokens[at - 1] if at else None
-        if before is not None:
-            words = not _is_sign(before) and not _is_sign(token) and NUMBER not in (before, token)
-            emphasis = _is_sign(token) and not _is_sign(before) and token[0] not in "*_"
-            made += r"\s+" if words else (_BESIDE_WORDS if emphasis else r"\s*")
-        made += _NUMBER if token == NUMBER else (_sign(token) if _is_sign(token) else re.escape(token))
+    made = _token(tokens[0])
+    for before, token in pairwise(tokens):
+        made += (r"\s+" if before.isalnum() and token.isalnum() else _BESIDE_WORDS) + _token(token)
     start = r"(?<![^\W_])" if not _is_sign(tokens[0]) else ""
     return start + made + (r"(?![^\W_])" if not _is_sign(tokens[-1]) else "")
 
 
-def _sign(token: str) -> str:
-    """Pattern of a run of one sign: rules, fences and headings may be longer or shorter than those of the template."""
+def _token(token: str) -> str:
+    """Pattern of a token: rules, fences and headings may be longer or shorter than those of the template."""
+    if token == NUMBER:
+        return _NUMBER
+    if not _is_sign(token) or (len(token) == 1 and token != "#"):
+        return re.escape(token)
     sign = re.escape(token[0])
-    if token[0] == "#":
-        return f"{sign}{{1,{_MOST_RUN}}}"
-    if len(token) == 1:
-        return sign
-    return rf"{sign}(?:\s?{sign}){{{min(len(token), 3) - 1},{_MOST_RUN}}}"
+    least = 0 if token[0] == "#" else min(len(token), 3) - 1
+    return rf"{sign}(?:\s?{sign}){{{least},{_MOST_RUN}}}"
 
 
 def _escape_inside(text: str, marks: re.Pattern[str]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from numbers import Integral, Real
+from types import NoneType
 from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import quoteattr
-
-import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.span import Span
@@ -18,6 +17,15 @@ from retrivex.prompts.escaping import TAGS, escape
 
 Provenance: TypeAlias = Literal["none", "document", "full"]
 """What is said of where a source comes from: nothing, its document, or heading, page and time as well."""
+
+_RULES: tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...] = (
+    (("text", "document", "prefix", "position_tags"), (str,), "text"),
+    (("number", "start"), (Integral,), "a whole number"),
+    (("page",), (Integral, NoneType), "a whole number, or None"),
+    (("timestamp",), (str, NoneType), "text, or None"),
+    (("heading_path",), (tuple, list), "a tuple of texts"),
+    (("score",), (Real,), "a finite number"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class Source:
     Raises
     ------
     RetrivexError
-        If a number or a text is none, a number cannot be written, or the score is not finite.
+        If a number or a text is none, or the score is not finite.
     """
 
     number: int
@@ -56,17 +64,13 @@ class Source:
     pinned: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("text", "document", "prefix", "position_tags"):
-            _check(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
-        _check(self.timestamp is None or isinstance(self.timestamp, str), "timestamp", self.timestamp, "text, or None")
-        path = self.heading_path
-        is_path = isinstance(path, (tuple, list)) and all(isinstance(heading, str) for heading in path)
-        _check(is_path, "heading_path", path, "a tuple of texts")
-        _check(_is_whole(self.number), "number", self.number, "a whole number")
-        _check(_is_whole(self.start) and self.start >= 0, "start", self.start, "a whole number of at least 0")
-        _check(self.page is None or _is_whole(self.page), "page", self.page, "a whole number, or None")
-        _check(_is_finite(self.score), "score", self.score, "a finite number", f"source {self.number}")
-        _check(isinstance(self.pinned, (bool, np.bool_)), "pinned", self.pinned, "True or False")
+        for names, kinds, rule in _RULES:
+            for name in names:
+                value = getattr(self, name)
+                if not isinstance(value, kinds) or isinstance(value, bool):
+                    raise RetrivexError(f"{name} of a source is {quoted(value)}: it must be {rule}")
+        if not -math.inf < self.score < math.inf:
+            raise RetrivexError(f"score of source {self.number} is {quoted(self.score)}: it must be a finite number")
 
     @classmethod
     def of(cls, span: Span, number: int) -> Source:
@@ -86,15 +90,13 @@ class Source:
 
     def cut(self, start: int, end: int) -> Source:
         """Return the part `text[start:end]`."""
-        for name, place in (("start", start), ("end", end)):
-            _check(_is_whole(place) and place >= 0, name, place, "a whole number of at least 0", "a part")
         prefix = self.prefix if start == 0 else ""
         return replace(self, text=self.text[start:end], start=self.start + start, prefix=prefix)
 
     def provenance(self, shown: Provenance) -> dict[str, str]:
         """Return what is said of where it comes from, by name, one line each: several could pass for more than one."""
-        known_words = get_args(Provenance)
-        _check(isinstance(shown, str) and shown in known_words, "provenance", shown, f"one of {', '.join(known_words)}")
+        if shown not in get_args(Provenance):
+            raise RetrivexError(f"provenance is {quoted(shown)}: it must be one of {', '.join(get_args(Provenance))}")
         if shown == "none":
             return {}
         known = {"document": self.document}
@@ -124,28 +126,6 @@ class Source:
         return f"<source{attributes}>\n{tags}{text}\n</source>"
 
 
-def _check(holds: bool, name: str, value: object, rule: str, where: str = "a source") -> None:
-    if not holds:
-        raise RetrivexError(f"{name} of {where} is {quoted(value)}: it must be {rule}")
-
-
-def _is_whole(value: object) -> bool:
-    """Whether it is a whole number, and of so few digits that Python writes it."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        return False
-    try:
-        return bool(str(value))
-    except ValueError:
-        return False
-
-
-def _is_finite(value: object) -> bool:
-    try:
-        return isinstance(value, Real) and math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
-
-
 def one_line(text: str) -> str:
     """Return `text` with single spaces for all its white space."""
     return " ".join(text.split())
@@ -167,15 +147,6 @@ def tag_positions(sources: Sequence[Source], scales: Sequence[int]) -> list[Sour
     >>> [source.position_tags for source in tag_positions(sources, (1, 2))]
     ['[S1:P0] [S2:P0]', '[S1:P1] [S2:P0]', '[S1:P2] [S2:P1]', '[S1:P3] [S2:P1]']
     """
-    for name, given in (("sources", sources), ("scales", scales)):
-        if not isinstance(given, (list, tuple)):
-            raise RetrivexError(f"{name} are {quoted(given)}: give a list")
-    for source in sources:
-        if not isinstance(source, Source):
-            raise RetrivexError(f"sources hold {quoted(source)}: give Source(number, text, document)")
-    for scale in scales:
-        if not _is_whole(scale) or scale < 1:
-            raise RetrivexError(f"a scale is {quoted(scale)}: it must be a whole number of at least 1")
     return [
         replace(source, position_tags=" ".join(f"[S{scale}:P{at // scale}]" for scale in scales))
         for at, source in enumerate(sources)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from retrivex.errors import RetrivexError
+
+_SLOT = re.compile(r"\{(context|question|history)\}")
 
 DEFAULT_TEMPLATE = """\
 Answer the question from the sources below, and from nothing else. Cite them by number, like [1]. If they do not \
@@ -37,14 +41,5 @@ def fill_template(template: str, context: str, question: str, history: str) -> s
     for name in ("{context}", "{question}"):
         if name not in template:
             raise RetrivexError(f"the template has no {name}: put {name} where it belongs; text was {template[:80]!r}")
-    parts = {"{context}": context, "{question}": question, "{history}": f"{history}\n\n" if history else ""}
-    made: list[str] = []
-    rest = template
-    while rest:
-        at, name = min(((rest.find(n), n) for n in parts if n in rest), default=(-1, ""))
-        if at < 0:
-            made.append(rest)
-            break
-        made += [rest[:at], parts[name]]
-        rest = rest[at + len(name) :]
-    return "".join(made)
+    parts = {"context": context, "question": question, "history": f"{history}\n\n" if history else ""}
+    return _SLOT.sub(lambda slot: parts[slot[1]], template)

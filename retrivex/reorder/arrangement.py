@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, repeat
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from retrivex.ordering.strategy import ORDERS, Order
 from retrivex.reorder.budget import Budget
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.packing import fit
-from retrivex.reorder.passage import Placed, Ranked, make_rows, name_group
+from retrivex.reorder.passage import Placed, Ranked, name_group
 
 T = TypeVar("T")
 
@@ -49,8 +49,11 @@ def arrange(ranked: Sequence[Ranked[T]], strategy: str, options: ReorderOptions)
 def _place(
     ordered: Sequence[Ranked[T]], order: Order, options: ReorderOptions, group: Reader | None
 ) -> list[Placed[T]]:
-    groups = map(group, ordered) if group else repeat(None)
-    return make_rows(Placed, ordered, _name_placements(len(ordered), order, options), groups)
+    placements = _name_placements(len(ordered), order, options)
+    return [
+        Placed(one, placement, group(one) if group else None)
+        for one, placement in zip(ordered, placements, strict=True)
+    ]
 
 
 def _name_placements(count: int, order: Order, options: ReorderOptions) -> list[str]:

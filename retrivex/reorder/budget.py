@@ -60,13 +60,7 @@ class Budget:
         return (self.tokenizer or resolve_tokenizer(self.options.tokenizer)[0]).count(candidate.text)
 
     def _chars(self, text: str) -> float:
-        try:
-            returned = self.options.count_chars(text)
-        except Exception as error:  # a callable of the caller's may raise anything
-            raise RetrivexError(
-                f"count_chars failed for a text of {len(text)} characters: {quoted(error, 200)}; it must return a "
-                "number"
-            ) from error
+        returned = self.options.count_chars(text)
         count = finite(returned)
         if count is None or count < 0:
             raise RetrivexError(

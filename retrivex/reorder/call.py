@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import quoted
 from retrivex.ordering.strategy import Packing
 from retrivex.reorder.arrangement import arrange, choose_strategy
 from retrivex.reorder.budget import Budget
@@ -145,12 +145,7 @@ class Call(Generic[T]):
             **used,
         )
         if self.options.on_diagnostics is not None:
-            try:
-                self.options.on_diagnostics(diagnostics)
-            except Exception as error:  # a callable of the caller's may raise anything
-                raise RetrivexError(
-                    f"on_diagnostics failed: {quoted(error, 200)}; it is called after every call, and must not raise"
-                ) from error
+            self.options.on_diagnostics(diagnostics)
         return diagnostics
 
     def _report_use(self, kept: Sequence[Candidate[T]], budget: Budget) -> dict[str, Any]:

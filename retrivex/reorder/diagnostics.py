@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
@@ -127,23 +128,6 @@ class ReorderResult(Generic[T]):
     diagnostics: ReorderDiagnostics
 
 
-class StepTimer:
-    """Measures how long a step takes; `contextmanager` would take longer than some of the steps."""
-
-    __slots__ = ("_name", "_started", "_step_ms")
-
-    def __init__(self, name: str, step_ms: dict[str, float]) -> None:
-        self._name = name
-        self._step_ms = step_ms
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        took = (time.perf_counter() - self._started) * 1000
-        self._step_ms[self._name] = self._step_ms.get(self._name, 0.0) + took
-
-
 @dataclass(slots=True)
 class CallLog:
     """Collects the dropped passages, warnings and times of one call."""
@@ -152,9 +136,12 @@ class CallLog:
     warnings: list[str] = field(default_factory=list)
     step_ms: dict[str, float] = field(default_factory=dict)
 
-    def step(self, name: str) -> StepTimer:
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
         """Note how long a step takes, in milliseconds."""
-        return StepTimer(name, self.step_ms)
+        started = time.perf_counter()
+        yield
+        self.step_ms[name] = (time.perf_counter() - started) * 1000
 
     def drop(self, candidates: Iterable[Candidate[Any]], reason: DropReason) -> None:
         """Note candidates that are left out."""

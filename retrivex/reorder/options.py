@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, InstanceOf, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, InstanceOf, model_validator
 
 from retrivex.errors import RetrivexError
 from retrivex.model.fields import FieldNames, as_field_names
@@ -30,30 +30,22 @@ class Diversity(Options):
     0.7
     """
 
-    relevance_weight: float = Field(
-        default=0.7,
-        ge=0,
-        le=1,
-        description="Weight of relevance against difference (lambda): 1 ranks by relevance alone, 0 by difference "
-        "alone.",
-    )
-    source_penalty: float = Field(
-        default=0.15,
-        ge=0,
-        description="Discount of a passage for each better passage of the same source, in relevance.",
-    )
-    source_field: str | None = Field(
-        default=None, description="Field that names the source. None takes fields.source_id."
-    )
-    embedding_field: str | None = Field(
-        default=None,
-        description="Field of the embeddings, which are compared by cosine. None compares the trigrams of the texts.",
-    )
-    max_candidates: int | None = Field(
-        default=None,
-        ge=2,
-        description="Only the best n passages take part; the others follow in their order. None takes all.",
-    )
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    relevance_weight: float = Field(default=0.7, ge=0, le=1)
+    """Weight of relevance against difference (lambda): 1 ranks by relevance alone, 0 by difference alone."""
+
+    source_penalty: float = Field(default=0.15, ge=0)
+    """Discount of a passage for each better passage of the same source, in relevance."""
+
+    source_field: str | None = None
+    """Field that names the source. None takes fields.source_id."""
+
+    embedding_field: str | None = None
+    """Field of the embeddings, which are compared by cosine. None compares the trigrams of the texts."""
+
+    max_candidates: int | None = Field(default=None, ge=2)
+    """Only the best n passages take part; the others follow in their order. None takes all."""
 
 
 def _as_diversity(value: Any) -> Any:
@@ -78,153 +70,134 @@ class ReorderOptions(Options):
         A `ValueError` naming the option, the value given and the rule it breaks.
     """
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     # ---- input
-    fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = Field(
-        default=FieldNames(),
-        description="Names of the passages' fields, or the name of a known layout: langchain, llamaindex, haystack or "
-        "hits.",
-    )
-    validation: Validation = Field(
-        default="strict",
-        description="strict raises an error at the first malformed passage; coerce repairs what it can and reports it.",
-    )
-    max_input: int | None = Field(default=None, ge=1, description="Most passages taken. None sets no limit.")
-    max_input_behavior: Literal["raise", "truncate"] = Field(
-        default="raise",
-        description="With more passages than max_input: raise an error, or truncate and take only the first.",
-    )
+    fields: Annotated[FieldNames, BeforeValidator(as_field_names)] = FieldNames()
+    """Names of the passages' fields, or the name of a known layout: langchain, llamaindex, haystack or hits."""
+
+    validation: Validation = "strict"
+    """strict raises an error at the first malformed passage; coerce repairs what it can and reports it."""
+
+    max_input: int | None = Field(default=None, ge=1)
+    """Most passages taken. None sets no limit."""
+
+    max_input_behavior: Literal["raise", "truncate"] = "raise"
+    """With more passages than max_input: raise an error, or truncate and take only the first."""
 
     # ---- filtering
-    score_clamp: tuple[float, float] | None = Field(
-        default=None,
-        description="(low, high): scores outside this range are moved to its nearer end. None leaves scores as they "
-        "are.",
-    )
-    min_score: float | None = Field(default=None, description="Drop passages with lower scores. None keeps all.")
-    deduplicate: bool = Field(default=False, description="Drop duplicates.")
-    deduplicate_threshold: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="Least Jaccard similarity of trigrams at which two passages are duplicates. 1 means equal texts.",
-    )
-    deduplicate_keep: Literal["highest_score", "first", "last"] = Field(
-        default="highest_score", description="Which of several duplicates is kept."
-    )
+    score_clamp: tuple[float, float] | None = None
+    """(low, high): scores outside this range are moved to its nearer end. None leaves scores as they are."""
+
+    min_score: float | None = None
+    """Drop passages with lower scores. None keeps all."""
+
+    deduplicate: bool = False
+    """Drop duplicates."""
+
+    deduplicate_threshold: float = Field(default=1.0, ge=0, le=1)
+    """Least Jaccard similarity of trigrams at which two passages are duplicates. 1 means equal texts."""
+
+    deduplicate_keep: Literal["highest_score", "first", "last"] = "highest_score"
+    """Which of several duplicates is kept."""
 
     # ---- relevance
-    weights: Weights = Field(
-        default=Weights(),
-        description="Weights of score, time, section and source reliability in the priority of a passage.",
-    )
-    score_normalization: Normalization = Field(
-        default="none", description="How the scores are normalised before they are weighted."
-    )
-    softmax_temperature: float = Field(
-        default=1.0, gt=0, description="Temperature of the softmax normalisation, in units of the scores."
-    )
-    diversity: Annotated[Diversity | None, BeforeValidator(_as_diversity)] = Field(
-        default=None,
-        description="Rank by maximal marginal relevance: True for the usual settings, or a Diversity. None ranks by "
-        "relevance alone.",
-    )
+    weights: Weights = Weights()
+    """Weights of score, time, section and source reliability in the priority of a passage."""
 
-    reranker: Annotated[Reranking | None, BeforeValidator(_as_reranking)] = Field(
-        default=None,
-        description="Scores the passages anew when a query is given: a function (query, texts) -> scores, an object "
-        "with score(query, texts), or a Reranking with limits and time-out.",
-    )
+    score_normalization: Normalization = "none"
+    """How the scores are normalised before they are weighted."""
+
+    softmax_temperature: float = Field(default=1.0, gt=0)
+    """Temperature of the softmax normalisation, in units of the scores."""
+
+    diversity: Annotated[Diversity | None, BeforeValidator(_as_diversity)] = None
+    """Rank by maximal marginal relevance: True for the usual settings, or a Diversity. None ranks by relevance
+    alone."""
+
+    reranker: Annotated[Reranking | None, BeforeValidator(_as_reranking)] = None
+    """Scores the passages anew when a query is given: a function (query, texts) -> scores, an object with
+    score(query, texts), or a Reranking with limits and time-out."""
 
     # ---- order
-    strategy: Strategy = Field(
-        default="edge_balanced",
-        description="Order of the passages. edge_balanced puts the best at both ends, where models read best.",
-    )
-    start_count: int | None = Field(
-        default=None, ge=0, description="edge_balanced: number of the best passages that come first."
-    )
-    end_count: int | None = Field(
-        default=None, ge=0, description="edge_balanced: number of the next best passages that come last."
-    )
-    chronological_order: Literal["asc", "desc"] = Field(
-        default="asc", description="chronological: asc puts the oldest first, desc the newest."
-    )
-    source_field: str | None = Field(
-        default=None,
-        description="Field that names the document, for the orders by document. None takes fields.source_id.",
-    )
-    group_by: str | None = Field(
-        default=None,
-        description="Metadata field whose equal values stay together, each group ordered by the strategy. None groups "
-        "only with strategy='group_by', by document.",
-    )
-    high_relevance: float = Field(
-        default=0.7, description="relevance_groups: least priority of the group of high relevance."
-    )
-    medium_relevance: float = Field(
-        default=0.4, description="relevance_groups: least priority of the group of medium relevance."
-    )
-    position_weights: tuple[float, ...] | None = Field(
-        default=None,
-        description="position_weighted: one weight per position. None gives 1 to the first tenth, 0.9 to the last and "
-        "0.5 between.",
-    )
-    profile: Annotated[InstanceOf[PositionProfile], BeforeValidator(profile_of)] = Field(
-        default=PROFILES["lost_in_the_middle"],
-        description="profile: attention of the model by token position. A PositionProfile, its file, or the name of a "
-        "built-in one.",
-    )
-    seed: int = Field(default=0, description="shuffle: seed of the random order. The same seed gives the same order.")
-    key: Callable[[Any], Any] | None = Field(
-        default=None, description="custom: callable that returns the sort key of a passage; the smallest comes first."
-    )
-    compare: Callable[[Any, Any], float] | None = Field(
-        default=None, description="custom: callable (a, b) that returns a number below 0 where a comes first."
-    )
+    strategy: Strategy = "edge_balanced"
+    """Order of the passages. edge_balanced puts the best at both ends, where models read best."""
 
-    auto: AutoSettings = Field(default=AutoSettings(), description="auto: thresholds, cue words and question detector.")
+    start_count: int | None = Field(default=None, ge=0)
+    """edge_balanced: number of the best passages that come first."""
+
+    end_count: int | None = Field(default=None, ge=0)
+    """edge_balanced: number of the next best passages that come last."""
+
+    chronological_order: Literal["asc", "desc"] = "asc"
+    """chronological: asc puts the oldest first, desc the newest."""
+
+    source_field: str | None = None
+    """Field that names the document, for the orders by document. None takes fields.source_id."""
+
+    group_by: str | None = None
+    """Metadata field whose equal values stay together, each group ordered by the strategy. None groups only with
+    strategy='group_by', by document."""
+
+    high_relevance: float = 0.7
+    """relevance_groups: least priority of the group of high relevance."""
+
+    medium_relevance: float = 0.4
+    """relevance_groups: least priority of the group of medium relevance."""
+
+    position_weights: tuple[float, ...] | None = None
+    """position_weighted: one weight per position. None gives 1 to the first tenth, 0.9 to the last and 0.5 between."""
+
+    profile: Annotated[InstanceOf[PositionProfile], BeforeValidator(profile_of)] = PROFILES["lost_in_the_middle"]
+    """profile: attention of the model by token position. A PositionProfile, its file, or the name of a built-in one."""
+
+    seed: int = 0
+    """shuffle: seed of the random order. The same seed gives the same order."""
+
+    key: Callable[[Any], Any] | None = None
+    """custom: callable that returns the sort key of a passage; the smallest comes first."""
+
+    compare: Callable[[Any, Any], float] | None = None
+    """custom: callable (a, b) that returns a number below 0 where a comes first."""
+
+    auto: AutoSettings = AutoSettings()
+    """auto: thresholds, cue words and question detector."""
 
     # ---- budget
-    max_tokens: float | None = Field(
-        default=None, ge=0, description="Most tokens of all texts together, without separators. None sets no limit."
-    )
-    tokenizer: Annotated[Any, BeforeValidator(_as_tokenizer)] = Field(
-        default="auto", description="Tokenizer that counts max_tokens. None uses max_chars instead."
-    )
-    max_chars: int | None = Field(
-        default=None,
-        ge=0,
-        description="Most characters of all texts together, used where max_tokens is not. None sets no limit.",
-    )
-    count_chars: Callable[[str], float] = Field(
-        default=len, description="Callable that counts the characters of a text for max_chars."
-    )
-    top_k: int | None = Field(default=None, ge=1, description="Most passages returned. None sets no limit.")
-    min_top_k: int | None = Field(
-        default=None,
-        ge=1,
-        description="Least number of passages returned, even where they exceed the budget. None sets no minimum.",
-    )
-    packing: Packing | Literal["auto"] = Field(
-        default="auto",
-        description="What stays within a budget: prefix from the front, edge_aware from both ends, best by relevance. "
-        "auto follows the strategy.",
-    )
+    max_tokens: float | None = Field(default=None, ge=0)
+    """Most tokens of all texts together, without separators. None sets no limit."""
+
+    tokenizer: Annotated[Any, BeforeValidator(_as_tokenizer)] = "auto"
+    """Tokenizer that counts max_tokens. None uses max_chars instead."""
+
+    max_chars: int | None = Field(default=None, ge=0)
+    """Most characters of all texts together, used where max_tokens is not. None sets no limit."""
+
+    count_chars: Callable[[str], float] = len
+    """Callable that counts the characters of a text for max_chars."""
+
+    top_k: int | None = Field(default=None, ge=1)
+    """Most passages returned. None sets no limit."""
+
+    min_top_k: int | None = Field(default=None, ge=1)
+    """Least number of passages returned, even where they exceed the budget. None sets no minimum."""
+
+    packing: Packing | Literal["auto"] = "auto"
+    """What stays within a budget: prefix from the front, edge_aware from both ends, best by relevance. auto follows
+    the strategy."""
 
     # ---- output
-    include_priority_score: bool = Field(
-        default=False, description="Return copies of the passages with priority_score in their metadata."
-    )
-    include_explanation: bool = Field(
-        default=False, description="Return copies of the passages with explanation in their metadata."
-    )
-    window_size: int = Field(
-        default=128, ge=1, description="reorder_stream: number of passages that are ordered at a time."
-    )
-    on_diagnostics: Callable[[ReorderDiagnostics], None] | None = Field(
-        default=None,
-        description="Callable that receives the diagnostics of every call, and of every window of a stream.",
-    )
+    include_priority_score: bool = False
+    """Return copies of the passages with priority_score in their metadata."""
+
+    include_explanation: bool = False
+    """Return copies of the passages with explanation in their metadata."""
+
+    window_size: int = Field(default=128, ge=1)
+    """reorder_stream: number of passages that are ordered at a time."""
+
+    on_diagnostics: Callable[[ReorderDiagnostics], None] | None = None
+    """Callable that receives the diagnostics of every call, and of every window of a stream."""
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:

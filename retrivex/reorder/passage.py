@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 T = TypeVar("T")
-R = TypeVar("R", bound=tuple[Any, ...])
 
 GROUPABLE = (str, Real, UUID)
 """Types of metadata values that name a source or a group."""
-
-WRITABLE_BITS = 2048
-"""Whole numbers of so many bits can always be written; Python's limit is never below 640 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +89,6 @@ class Placed(NamedTuple, Generic[T]):
     group: str | None
 
 
-def make_rows(kind: type[R], *columns: Iterable[Any]) -> list[R]:
-    """Return named tuples made of columns, as long as the shortest; nothing in Python is called for one of them."""
-    make: Any = tuple.__new__
-    return list(map(make, repeat(kind), zip(*columns, strict=False)))
-
-
 def name_group(value: Any) -> str | None:
     """Return the name of the group that a metadata value stands for; None for none, empty or not a plain value.
 
@@ -115,6 +104,5 @@ def name_group(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):
-        number = int(value)
-        return str(number) if number.bit_length() < WRITABLE_BITS else hex(number)
+        return str(int(value))
     return str(value) or None if isinstance(value, GROUPABLE) else None

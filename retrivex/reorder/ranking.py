@@ -12,7 +12,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import MISSING, read_field
 from retrivex.reorder.diagnostics import CallLog, DroppedPassage
 from retrivex.reorder.options import Diversity, ReorderOptions
-from retrivex.reorder.passage import Candidate, Ranked, make_rows, name_group
+from retrivex.reorder.passage import Candidate, Ranked, name_group
 from retrivex.reorder.priority import compute_priorities
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.similarity.mmr import pick_diverse
@@ -82,7 +82,8 @@ def rank(candidates: Sequence[Candidate[T]], options: ReorderOptions) -> list[Ra
     best_first = sorted(range(len(priorities)), key=priorities.__getitem__, reverse=True)  # stable: of equals the first
     if options.diversity is None or len(priorities) < 2:
         by_place = sorted(range(len(priorities)), key=best_first.__getitem__)
-        return make_rows(Ranked, candidates, range(len(priorities)), priorities, priorities, by_place)
+        known = zip(candidates, priorities, by_place, strict=True)
+        return [Ranked(one, place, priority, priority, rank) for place, (one, priority, rank) in enumerate(known)]
     count = options.diversity.max_candidates or len(priorities)
     picked = _pick_diverse(candidates, priorities, best_first[:count], options.diversity, options.fields.source_id)
     rest = best_first[count:]

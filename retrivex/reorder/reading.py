@@ -6,16 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from itertools import repeat
 from numbers import Integral
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from retrivex.errors import PassageError, quoted
-from retrivex.model.fields import MISSING, FieldNames, as_list, read_column, read_field
-from retrivex.model.numbers import all_finite, finite
+from retrivex.model.fields import MISSING, FieldNames, as_list, read_field
+from retrivex.model.numbers import finite
 from retrivex.reorder.diagnostics import DroppedPassage
-from retrivex.reorder.passage import GROUPABLE, Candidate, make_rows, name_group
+from retrivex.reorder.passage import GROUPABLE, Candidate, name_group
 
 T = TypeVar("T")
 
@@ -23,12 +22,6 @@ Validation: TypeAlias = Literal["strict", "coerce"]
 
 _VALIDATIONS = get_args(Validation)
 _MAX_NAMED = 5  # passages that a warning names
-
-_NUMBERS = frozenset((float, int))
-_NAMES = frozenset((str, int))
-_SOURCES = frozenset((str, int, float, bool, type(None)))
-_TEXTS = frozenset((str,))
-_DICTIONARIES = frozenset((dict,))
 
 
 @dataclass(slots=True)
@@ -74,10 +67,8 @@ class PassageReader(Generic[T]):
         """
         items = as_list(passages, "dictionaries or objects with an id, a text and a score")
         self.report.input_count = len(items)
-        found = read_faultless(items, self._fields)
-        if found is None:
-            candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
-            found = [candidate for candidate in candidates if candidate is not None]
+        candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
+        found = [candidate for candidate in candidates if candidate is not None]
         self._report_shared_ids(found)
         return found
 
@@ -209,108 +200,3 @@ class PassageReader(Generic[T]):
 def _name_first(places: Sequence[str]) -> str:
     more = f" and {len(places) - _MAX_NAMED} more" if len(places) > _MAX_NAMED else ""
     return ", ".join(places[:_MAX_NAMED]) + more
-
-
-# ---- all at once: several times as fast as one by one
-
-
-class _FallbackNeededError(Exception):
-    """Raised where a value needs validation of its own, so that passages are read one by one."""
-
-
-def read_faultless(items: Sequence[T], names: FieldNames) -> list[Candidate[T]] | None:
-    """Return a candidate for each passage; None where one may have a fault or holds values of rarer types.
-
-    `PassageReader` then reads them one by one, and says what is wrong with which.
-    """
-    try:
-        return _read_candidates(items, names)
-    except Exception:  # noqa: BLE001 - a class of the caller's may raise anything; one by one it is said where
-        return None
-
-
-def _read_candidates(items: Sequence[T], names: FieldNames) -> list[Candidate[T]]:
-    count = len(items)
-    texts = _require_types(_read_path(items, names.text), _TEXTS)
-    found = _read_path(items, names.metadata)
-    metadata = _require_types([{} if one is MISSING or one is None else one for one in found], _DICTIONARIES)
-    known = metadata if any(metadata) else []
-    return make_rows(
-        Candidate,
-        items,
-        range(count),
-        _read_ids(items, names.id),
-        texts,
-        _read_scores(items, names.score),
-        metadata,
-        _read_token_counts(items, known, names.token_count),
-        _read_sources(known, names.source_id),
-        _read_numbers(known, names.section_index),
-        _read_numbers(known, names.timestamp),
-        _read_numbers(known, names.page),
-        _read_numbers(known, names.source_reliability),
-    )
-
-
-def _read_path(items: Sequence[Any], name: str) -> list[Any]:
-    """Return what `read_field` reads of each."""
-    return [read_field(item, name) for item in items] if "." in name else read_column(items, name, MISSING)
-
-
-def _require_types(values: Any, types: frozenset[Any]) -> Any:
-    if not types.issuperset(map(type, values)):
-        raise _FallbackNeededError
-    return values
-
-
-def _read_ids(items: Sequence[Any], name: str | None) -> Sequence[str | int]:
-    if name is None:
-        return [f"passage-{place}" for place in range(len(items))]
-    ids: list[str | int] = _require_types(_read_path(items, name), _NAMES)
-    if "" in ids:
-        raise _FallbackNeededError
-    return ids
-
-
-def _read_scores(items: Sequence[Any], name: str | None) -> list[float]:
-    if name is None:
-        return [(len(items) - place) / len(items) for place in range(len(items))]
-    return [score or 0.0 for score in _to_floats(_read_path(items, name))]
-
-
-def _to_floats(values: Sequence[Any]) -> list[float]:
-    if not all_finite(_require_types(values, _NUMBERS)):
-        raise _FallbackNeededError
-    return list(map(float, values))
-
-
-def _read_token_counts(items: Sequence[Any], metadata: Sequence[dict[str, Any]], name: str) -> Any:
-    own = _read_path(items, name)
-    if own.count(MISSING) + own.count(None) < len(own):
-        return _require_not_negative(_to_floats(own))
-    return _require_not_negative(_read_numbers(metadata, name))
-
-
-def _require_not_negative(counts: Any) -> Any:
-    if isinstance(counts, list) and any(count is not None and count < 0 for count in counts):
-        raise _FallbackNeededError
-    return counts
-
-
-def _read_numbers(metadata: Sequence[dict[str, Any]], name: str) -> Any:
-    """Return the numbers of a field, None where there is none; an endless row of that where it is in no metadata."""
-    if not metadata:
-        return repeat(None)
-    found = _read_path(metadata, name)
-    given = [value for value in found if value is not None and value is not MISSING]
-    if not given:
-        return repeat(None)
-    numbers = iter(_to_floats(given))
-    return [None if value is None or value is MISSING else next(numbers, None) for value in found]
-
-
-def _read_sources(metadata: Sequence[dict[str, Any]], name: str) -> Any:
-    if not metadata:
-        return repeat(None)
-    found = [None if value is MISSING else value for value in _read_path(metadata, name)]
-    return list(map(name_group, _require_types(found, _SOURCES)))

@@ -8,11 +8,11 @@ from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-from retrivex.errors import RetrivexError
+from retrivex.errors import RetrivexError, quoted
 from retrivex.reorder.call import Call
 from retrivex.reorder.diagnostics import ReorderResult
 from retrivex.reorder.options import ReorderOptions
-from retrivex.reorder.presets import PresetName, preset_options
+from retrivex.reorder.presets import PRESETS, PresetName
 from retrivex.reorder.streaming import awindows, windows
 
 T = TypeVar("T")
@@ -63,10 +63,13 @@ class Reorderer:
         RetrivexError
             If there is no such preset.
         """
-        return cls(**preset_options(name, **changes))
+        if not isinstance(name, str) or name not in PRESETS:
+            raise RetrivexError(f"preset {quoted(name)} does not exist: choose one of {', '.join(PRESETS)}")
+        return cls(ReorderOptions(**PRESETS[name]), **changes)
 
     def __repr__(self) -> str:
-        changed = {name: getattr(self.options, name) for name in self.options.model_fields_set}
+        defaults = type(self.options).model_fields
+        changed = {name: value for name, value in self.options if value != defaults[name].default}
         return f"Reorderer({', '.join(f'{name}={value!r}' for name, value in sorted(changed.items()))})"
 
     def reorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:

@@ -12,7 +12,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import FieldNames, as_field_names
 from retrivex.model.numbers import finite
 from retrivex.model.serialization import escape_halves
-from retrivex.reorder.passage import WRITABLE_BITS, Candidate, Passage
+from retrivex.reorder.passage import Candidate, Passage
 from retrivex.reorder.reading import PassageReader, Validation
 
 _SKIP: Final = object()
@@ -47,8 +47,12 @@ def serialize_passages(
     try:
         rows = [_make_row(candidate, skip_unserializable) for candidate in candidates]
         return escape_halves(json.dumps(rows, ensure_ascii=False, allow_nan=False))
-    except RecursionError as error:
-        raise PassageError("metadata of a passage is too deep for JSON, or holds itself: make it flat") from error
+    except PassageError:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise PassageError(
+            "metadata of a passage are too deep for JSON, hold themselves, or too long a number: make them flat"
+        ) from error
 
 
 def _make_row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
@@ -62,7 +66,7 @@ def _make_row(candidate: Candidate[Any], skip: bool) -> dict[str, Any]:
 
 def _to_plain(value: Any, where: str, skip: bool) -> Any:
     """Return `value` in JSON's own types, or `_SKIP`."""
-    if value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and _is_writable(value)):
+    if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, Mapping):
         pairs = [(name, _to_plain(inner, f"{where}, {name!r}", skip)) for name, inner in value.items()]
@@ -75,21 +79,10 @@ def _to_plain(value: Any, where: str, skip: bool) -> Any:
         return int(value) if isinstance(value, np.integer) else number
     if skip:
         return _SKIP
-    if isinstance(value, int):
-        raise PassageError(f"{where} is a whole number too long to be written: make it a string")
     raise PassageError(
         f"{where} is {quoted(value)}: JSON has no form for a {type(value).__name__}; make it a string or a finite "
         "number, or pass skip_unserializable=True"
     )
-
-
-def _is_writable(value: int) -> bool:
-    if value.bit_length() < WRITABLE_BITS:
-        return True
-    try:
-        return bool(str(value))
-    except ValueError:  # it has more digits than Python writes
-        return False
 
 
 def deserialize_passages(text: str, *, validation: Validation = "strict") -> list[Passage]:

@@ -6,10 +6,10 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from functools import partial
 from itertools import islice, takewhile
-from queue import SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -48,57 +48,33 @@ async def awindows(passages: Iterable[T] | AsyncIterable[T], size: int) -> Async
 async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[list[T], None]:
     """Yield windows, all of them read in one thread: what a thread has opened can often be read there alone.
 
-    The thread reads only what is asked for, and nobody waits for it when the program ends.
+    The thread reads only what is asked for.
     """
-    loop = asyncio.get_running_loop()
-    asked: SimpleQueue[asyncio.Future[list[T]] | None] = SimpleQueue()
     stopped = threading.Event()
-    work = partial(contextvars.copy_context().run, _answer, passages, size, asked, stopped)
-    threading.Thread(target=work, name="retrivex-stream", daemon=True).start()
+    reading = _read(passages, size, stopped)
+    pool = ThreadPoolExecutor(1, "retrivex-stream")
+    read = partial(contextvars.copy_context().run, _read_next, reading)
     try:
-        while True:
-            answer: asyncio.Future[list[T]] = loop.create_future()
-            asked.put(answer)
-            window = await answer
-            if not window:
-                return
+        while window := await asyncio.get_running_loop().run_in_executor(pool, read):
             yield window
     finally:
         stopped.set()
-        asked.put(None)
+        pool.submit(reading.close)
+        pool.shutdown(wait=False)
 
 
-def _answer(
-    passages: Iterable[T],
-    size: int,
-    asked: SimpleQueue[asyncio.Future[list[T]] | None],
-    stopped: threading.Event,
-) -> None:
-    """Read a window for every future that is asked for; at the end close a generator in the thread that ran it."""
-    incoming: Iterator[T] | None = None
-    while (answer := asked.get()) is not None:
-        window: list[T] = []
-        failure: BaseException | None = None
-        try:
-            incoming = iter(passages) if incoming is None else incoming
-            window = list(islice(takewhile(lambda _: not stopped.is_set(), incoming), size))
-        except (StopIteration, asyncio.CancelledError) as error:
-            # no future takes the one, and the other would pass for the caller being cancelled
-            failure = RuntimeError(f"{type(error).__name__}: {error}")
-            failure.__cause__ = error
-        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-            failure = error
-        loop = answer.get_loop()
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_settle, answer, window, failure)
-    if isinstance(incoming, Generator):
-        incoming.close()
+def _read(passages: Iterable[T], size: int, stopped: threading.Event) -> Generator[list[T], None, None]:
+    """Yield windows until it is stopped; at the end close a generator in the thread that ran it."""
+    incoming = iter(passages)
+    try:
+        yield from windows(takewhile(lambda _: not stopped.is_set(), incoming), size)
+    finally:
+        if isinstance(incoming, Generator):
+            incoming.close()
 
 
-def _settle(answer: asyncio.Future[list[T]], window: list[T], failure: BaseException | None) -> None:
-    if answer.done():
-        return  # given up on
-    if failure is not None:
-        answer.set_exception(failure)
-    else:
-        answer.set_result(window)
+def _read_next(reading: Iterator[list[T]]) -> list[T]:
+    try:
+        return next(reading, [])
+    except asyncio.CancelledError as error:  # it would pass for the caller being cancelled
+        raise RuntimeError(f"CancelledError: {error}") from error

@@ -56,7 +56,7 @@ def test_types_that_mean_the_same_are_taken(hits: pa.DataType) -> None:
 
 def test_two_columns_of_one_name_are_refused() -> None:
     table = pa.table([pa.array([], HITS), pa.array([], HITS)], names=["hits", "hits"])
-    with pytest.raises(BatchError, match="two columns of one name"):
+    with pytest.raises(BatchError, match="two columns of the name 'hits'"):
         compose_table(table)
 
 

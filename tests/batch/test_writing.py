@@ -374,7 +374,9 @@ def test_a_part_that_was_damaged_is_named_before_anything_of_it_is_in_the_store(
     whole = part.read_bytes()
     part.write_bytes(whole[:40] + b"\xff" * 40 + whole[80:])
     store = Dying(9)
-    with pytest.raises(BatchError, match=r"part-00001.parquet cannot be read .*: delete it, and run the job again"):
+    with pytest.raises(
+        BatchError, match=r"part-00001.parquet is not a part of a batch .*: delete it, and run the job again"
+    ):
         write_parts(job.folder, 3, store)
     part.unlink()
     assert not isinstance(job.make_part(1), Failed)

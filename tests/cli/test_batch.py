@@ -72,7 +72,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_written(
 
 def test_a_file_that_is_no_parquet_or_holds_something_else_is_named(tmp_path: Path) -> None:
     (tmp_path / "requests.parquet").write_text("id,question\n")
-    assert "is not a Parquet file" in compose(tmp_path).stderr
+    assert "it is no Parquet file" in compose(tmp_path).stderr
     pq.write_table(pa.table({"text": ["Bees"]}), tmp_path / "requests.parquet")
     result = compose(tmp_path)
     assert (result.exit_code, "column 'text' of the requests is unknown" in result.stderr) == (3, True)

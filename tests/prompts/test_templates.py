@@ -117,7 +117,7 @@ def test_a_template_must_hold_its_parts(template: str) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"template": 5}, "template is 5: it must be text, or a JinjaTemplate"),
+        ({"template": 5}, r"the template 5 failed .*give Jinja2 text as JinjaTemplate\(text\)"),
         ({"history": ["x"]}, r"history is \['x'\]: it must be text"),
         ({"max_tokens": "5"}, "max_tokens is '5': it must be a whole number of tokens"),
         ({"max_tokens": -1}, "max_tokens is -1"),

@@ -230,7 +230,7 @@ def test_an_input_that_pretends_to_be_something_else_fails_by_name(error: BaseEx
         def __iter__(self) -> Iterator[Any]:
             raise error
 
-    with pytest.raises(RuntimeError, match=f"{type(error).__name__}: odd"):
+    with pytest.raises(RuntimeError, match=type(error).__name__):
         asyncio.run(collect(Reorderer().areorder_stream(Odd())))
 
 
