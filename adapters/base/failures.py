@@ -39,9 +39,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _failure(error: Any) -> Failure | None:
     code = getattr(error, "code", None)
-    if callable(code):  # of gRPC
-        return _CODES.get(code().name, "refused")
-    status = getattr(error, "status_code", getattr(getattr(error, "response", None), "status_code", None))
+    status = code() if callable(code) else getattr(error, "status_code", None)
+    if hasattr(status, "name") and not isinstance(status, int):  # of gRPC
+        return _CODES.get(status.name, "refused")
+    status = getattr(getattr(error, "response", None), "status_code", None) if status is None else status
     if isinstance(status, int):
         return "timeout" if status in (408, 504) else "down" if status == 429 or status >= 500 else "refused"
     kinds = [kind.__name__.lower() for kind in type(error).__mro__]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import ChunkError, EncoderError, StoreError
+from retrivex.errors import ChunkError, EncoderError, RetrivexError, StoreError
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
@@ -99,8 +99,12 @@ class VectorChunkStore(_Asking):
         self._make_id = make_id
         self._index_checked = make_id is not None or collection.is_sync
         if make_id is None and collection.is_sync:
-            with suppress(StoreError):  # nobody knows; the first request will say what is wrong
-                self._warn(RetryingCollection(collection, 0).run(collection.missing_index))
+            try:
+                self._warn(collection.missing_index())
+            except RetrivexError:
+                raise
+            except Exception:  # noqa: BLE001 - nobody knows; the first request will say what is wrong
+                return
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Return the chunks of `windows` that exist and `scope` may see: one request for every `batch_limit` chunks.

@@ -56,11 +56,11 @@ def qdrant(tmp_path: Path) -> Path:
 
 def test_a_llamaindex_collection_in_qdrant_gets_its_numbers(qdrant: Path) -> None:
     said = ["backfill", "qdrant", str(qdrant), "docs", "--layout", "llamaindex", "--json"]
-    for write, written in (([], 0), (["--write"], 7), (["--write"], 7)):
+    for write, how, written in (([], "links", 0), (["--write"], "links", 7), (["--write"], "numbers", 7)):
         result = run(app, [*said, *write])
         assert result.exit_code == 0, result.output
         made = json.loads(result.stdout)
-        assert (made["records"], made["documents"], made["written"]) == (7, {"links": 1}, written)
+        assert (made["records"], made["documents"], made["written"]) == (7, {how: 1}, written)
     client = qdrant_client.QdrantClient(path=str(qdrant))
     try:
         found = QdrantChunkStore(client, "docs", fields="llamaindex").fetch([Window("bees.md", 2, 5)])

@@ -179,8 +179,8 @@ def test_a_database_in_a_folder(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_when_the_store_is_made(chroma: ChromaServer) -> None:
     name = chroma.fill(contract_chunks(1, 2))
     wrong: list[tuple[str, Any, dict[str, Any]]] = [
-        ("collection 'nowhere' is not there", "nowhere", {}),
-        ("collection is int", 5, {}),
+        ("collection 'nowhere' cannot be read", "nowhere", {}),
+        ("the collection is 5", 5, {}),
         ("timeout_s is 0", name, {"timeout_s": 0}),
         ("fields is 'mine'", name, {"fields": "mine"}),
         ("async_client is Client", name, {"async_client": chroma.client}),
