@@ -74,16 +74,6 @@ def test_a_scope_is_part_of_the_filter_where_all_are_named() -> None:
     assert len(store.fetch(windows, ["us", None])) == 2
 
 
-def test_names_that_are_not_the_first_are_found_and_remembered() -> None:
-    pieces = [Document(content=f"text {n}", meta={"doc_id": "bees", "split_id": n}) for n in range(4)]
-    documents = filled(pieces)
-    store = DocumentStoreChunkStore(documents)
-    assert sorted(chunk.key for chunk in store.fetch([Window("bees", 1, 3)])) == [("bees", 1), ("bees", 2)]
-    assert documents.requests == 2
-    assert [chunk.key for chunk in store.fetch([Window("bees", 3, 5)])] == [("bees", 3)]
-    assert documents.requests == 3
-
-
 def test_what_is_no_document_store_is_refused() -> None:
     with pytest.raises(StoreError, match=r"document_store is dict: .* with filter_documents"):
         DocumentStoreChunkStore({})  # type: ignore[arg-type]

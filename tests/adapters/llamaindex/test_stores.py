@@ -185,34 +185,11 @@ class TestVectorStoreByFilters(ChunkStoreContract):
         return VectorStoreChunkStore(Nodes(error=TimeoutError("too late")))
 
 
-@pytest.mark.parametrize("store", [Nodes, AsyncNodes])
-def test_names_that_are_not_the_first_are_found_and_remembered(store: type[Nodes]) -> None:
-    nodes = [TextNode(text=f"text {n}", metadata={"file_path": "bees.md", "chunk_index": n}) for n in range(5)]
-    vectors = store(nodes=nodes)
-    chunks = VectorStoreChunkStore(vectors, fields=FieldMap(scope=("tenant", "scope")))
-    assert [chunk.key for chunk in chunks.fetch([Window("bees.md", 1, 3)])] == [("bees.md", 1), ("bees.md", 2)]
-    assert vectors.requests == 2
-    found = asyncio.run(chunks.afetch([Window("bees.md", 3, 9)]))
-    assert [chunk.key for chunk in found] == [("bees.md", 3), ("bees.md", 4)]
-    assert vectors.requests == 3
-    assert chunks.fetch([Window("ants.md", 0, 3)]) == []
-    assert vectors.requests == 5  # it may be under the other names
-
-
-def test_documents_under_other_names_hide_none_of_the_rest() -> None:
-    nodes = [
-        *(TextNode(text=f"old {n}", metadata={"file_path": "old.md", "chunk_index": n}) for n in range(2)),
-        *(TextNode(text=f"new {n}", metadata={"manual": "new.md", "chunk_id": n}) for n in range(2)),
-    ]
-    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(doc_id=("manual", "file_path")))
-    for doc_id in ("old.md", "new.md", "old.md"):
-        assert [chunk.key for chunk in chunks.fetch([Window(doc_id, 0, 2)])] == [(doc_id, 0), (doc_id, 1)]
-
-
 def test_a_scope_under_any_of_its_names_is_found() -> None:
     known = {"source": "bees.md", "chunk_id": 0, "scope": "acme"}
     nodes = [TextNode(text="text", metadata=known)]
-    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=FieldMap(scope=("tenant", "scope")))
+    names = FieldMap(doc_id="source", scope=("tenant", "scope"))
+    chunks = VectorStoreChunkStore(Nodes(nodes=nodes), fields=names)
     assert [chunk.metadata.scope for chunk in chunks.fetch([Window("bees.md", 0, 1)], "acme")] == ["acme"]
     assert chunks.fetch([Window("bees.md", 0, 1)], "zebra") == []
 
