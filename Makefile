@@ -42,7 +42,7 @@ INSTALL_evaluate = $(PIP) --group test --group hub -e '.[evaluate]' && $(PIP) --
 INSTALL_longbench = $(PIP) --group test --group chinese -e . fuzzywuzzy jieba rouge && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # the service with its tests; node and Go for the examples that call it
 INSTALL_serve = $(PIP) --group test mypy types-networkx types-PyYAML cohere httpx httpx2 openai schemathesis aiohttp psutil -e '.[client,pdf,serve]' && $(PIP) --no-deps $(TIKTOKEN_FILES) \
-	&& .ci/install_node && .ci/install_go && cp examples/service/node/package.json .venv/$* \
+	&& .ci/install_node && .ci/install_go && .ci/install_nginx && cp examples/service/node/package.json .venv/$* \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent
 # Ray and Spark, which runs on Java
 INSTALL_batch = $(PIP) --group test psutil -e '.[batch,ray,spark]' && $(PIP) --no-deps $(TIKTOKEN_FILES) && .ci/install_java
@@ -82,7 +82,7 @@ HOLDS_measures = ir-measures, 0.5 GB, one to two minutes
 HOLDS_evaluate = the extra evaluate, 0.7 GB, one to two minutes
 HOLDS_longbench = the scorers of LongBench, 0.4 GB, a minute
 HOLDS_office = the extra office, 0.6 GB, one to two minutes
-HOLDS_serve = the extra serve and its tests, with node and Go, 1.2 GB, some minutes
+HOLDS_serve = the extra serve and its tests, with node, Go and nginx, 1.2 GB, some minutes
 HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
@@ -272,8 +272,8 @@ bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.store
 	$(CORE)/python -m benchmarks.report.tables
 
-# The embedded index beside that of an earlier commit: make bench-index BASE=v0.2.0; and its approximate index, which
-# needs no BASE. The public sets' vectors are made where they are not cached, with the model.
+# The embedded index beside that of an earlier commit: make bench-index BASE=v0.2.0. The public sets' vectors are made
+# where they are not cached, with the model.
 BENCH_INDEX = $(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.index
 
 bench-index: $(call ready,core)
@@ -282,9 +282,9 @@ bench-index: $(call ready,core)
 	$(BENCH_INDEX) --before .venv/base $(INDEX); code=$$?; git worktree remove --force .venv/base; exit $$code
 	$(CORE)/python -m benchmarks.report.tables
 
-# The same vectors and texts in engines that it might have been built on.
-INSTALL_peers = $(PIP) -e . usearch==2.26.6 lancedb==0.40.0 tantivy==0.27.0 && $(PIP) --no-deps $(TIKTOKEN_FILES)
-HOLDS_peers = usearch, LanceDB and tantivy, 0.8 GB, a minute
+# The same texts in an engine that it might have been built on.
+INSTALL_peers = $(PIP) -e . tantivy==0.27.0 && $(PIP) --no-deps $(TIKTOKEN_FILES)
+HOLDS_peers = tantivy, 0.4 GB, a minute
 
 bench-index-peers: $(call ready,peers)
 	TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo $(CURDIR)/.venv/peers/lib/python3*/site-packages/llama_index/core/_static/tiktoken_cache)}" \
