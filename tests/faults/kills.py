@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow.parquet as pq
 from stores.sqlite.kill_ingest import ingest, write_beside
 from support.batch_world import CONFIG, MadeStore, make_table, write_requests
-from support.early_files import with_vectors_inside
+from support.early_files import early_file
 from support.whole_stores import assert_documents_are_whole, contents
 
 from retrivex.batch import (
@@ -69,7 +69,7 @@ class StoreWriter:
 
     def prepare(self, folder: Path, version: int) -> None:
         if version % 3 == 2 and (folder / "store.db").exists():
-            with_vectors_inside(folder / "store.db")
+            early_file(folder / "store.db")
 
     def write(self, folder: Path, version: int) -> None:
         ingest(folder / "store.db", version)
