@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Self, cast
 
 import typer
 
@@ -25,36 +28,37 @@ from retrivex.cli.options import (
     make_config,
 )
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
-from retrivex.cli.terminal import counted, note, progress, write_text
+from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import RequestError, compose_record, parse_line
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
-from retrivex.model.serialization import escape_halves
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """Limit for one line; a longer one gets an error and is skipped without being held in memory."""
 
 _SKIP_BYTES = 1024 * 1024
+_STANDARD = "-"
 
 
 def compose(
-    source: Annotated[
-        typer.FileBinaryRead, typer.Option("--in", metavar="FILE", help="Requests; - is standard input.")
-    ] = "-",  # type: ignore[assignment]  # typer opens it
+    source: Annotated[str, typer.Option("--in", metavar="FILE", help="Requests; - is standard input.")] = _STANDARD,
     target: Annotated[
-        typer.FileBinaryWrite, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
-    ] = "-",  # type: ignore[assignment]
+        str, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
+    ] = _STANDARD,
     chunks: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JSONL of chunks that all lines share.", exists=True)
+        Path | None, typer.Option("--chunks", metavar="FILE", help="JSONL of chunks that all lines share.", exists=True)
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a composition.")] = False,
-    request_schema: Annotated[bool, typer.Option("--request-schema", help="Print that of a request.")] = False,
+    request_schema: Annotated[
+        bool, typer.Option("--request-schema", help="Print the JSON Schema of a request.")
+    ] = False,
     budget: Budget = None,
     window: WindowSize = None,
     k: Annotated[
-        int | None, typer.Option(metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options")
+        int | None,
+        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
     ] = None,
     effort: EffortLevel = None,
     order: Order = None,
@@ -93,24 +97,20 @@ def compose(
     )
     composer = SpanComposer(retrieval, reranker=make_reranker(rerank, rerank_shape, rerank_model))
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
-    read_from = getattr(source, "name", None)
-    if read_from is not None and os.path.realpath(read_from) == os.path.realpath(getattr(target, "name", "")):
-        raise typer.BadParameter(f"--in and --out are both {read_from}: name another file for the compositions")
-    if source.isatty():
-        note("reading requests from the terminal, one JSON object a line; Ctrl-D ends")
+    _check_files(source, target)
     failed = 0
-    target.write(b"")  # opens it: no requests are an empty file
-    with progress("composing") as bar:
-        for number, line in enumerate(split_lines(source), start=1):
+    with _open(source) as lines, _Output.open(target) as out, progress("composing") as bar:
+        for number, line in enumerate(split_lines(lines), start=1):
             if line is not None and not line.strip():
                 continue
             answer = answer_line(line, number, composer, shared, trace=trace)
-            failed += "error" in answer
-            target.write(escape_halves(json.dumps(answer, ensure_ascii=False, allow_nan=False)).encode() + b"\n")
-            target.flush()  # a program at the other end of a pipe may wait for it before it sends the next
+            written, is_answer = encode(answer, number)
+            failed += "error" in answer or not is_answer
+            out.write(written)
             bar.update(bar.task_ids[0], completed=number)
     if failed:
-        note(f"{counted(failed, 'line')} could not be composed: where a line's answer would be, its error says why")
+        lines_failed = "1 line" if failed == 1 else f"{failed:,} lines"
+        note(f"{lines_failed} could not be composed: where a line's answer would be, its error says why")
         raise typer.Exit(SOME_FAILED)
 
 
@@ -142,12 +142,40 @@ def answer_line(
         if line is None:
             raise RequestError(f"the line has over {MAX_LINE_BYTES:,} bytes: give shared chunks once with --chunks")
         record = parse_line(line)
-        json.dumps(record.get("id"), allow_nan=False)  # one that JSON cannot hold is an error, and not repeated
         request_id = record.get("id")
         return {"id": request_id, **compose_record(record, composer, shared).to_dict(trace=trace)}
     except Exception as error:  # noqa: BLE001 - one bad line must not lose the others; it is handed back in its place
-        said = {"type": type(error).__name__, "message": describe(error), "line": number}
-        return {"id": request_id, "error": said}
+        return _error(request_id, error, number)
+
+
+def _error(request_id: Any, error: Exception, number: int) -> dict[str, Any]:
+    return {"id": request_id, "error": {"type": type(error).__name__, "message": describe(error), "line": number}}
+
+
+def encode(answer: dict[str, Any], number: int) -> tuple[bytes, bool]:
+    """Return an answer as one line of UTF-8 JSON and True; an error instead and False where JSON cannot hold it."""
+    is_answer = True
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        # NaN that came in with an id or with metadata
+        problem = RequestError(f"the answer cannot be written as JSON: {error}")
+        is_answer = False
+        text = json.dumps(_error(_plain_id(answer.get("id")), problem, number))
+    try:
+        return text.encode("utf-8") + b"\n", is_answer
+    except UnicodeEncodeError:
+        # half a surrogate pair: only an escape can carry it
+        return json.dumps(answer).encode("ascii") + b"\n", is_answer
+
+
+def _plain_id(request_id: Any) -> Any:
+    """Return an id that JSON can hold; None in place of any other."""
+    try:
+        json.dumps(request_id, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return request_id
 
 
 def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
@@ -159,3 +187,77 @@ def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes
         while line and not line.endswith(b"\n"):
             line = stream.readline(_SKIP_BYTES)
         yield None
+
+
+def _check_files(source: str, target: str) -> None:
+    if source != _STANDARD and not os.path.exists(source):
+        raise typer.BadParameter(
+            f"--in is {source!r}: it does not exist; name a file of requests, or - for standard input"
+        )
+    if target != _STANDARD and source != _STANDARD and os.path.realpath(source) == os.path.realpath(target):
+        raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
+    if source == _STANDARD and sys.stdin.isatty():
+        note("reading requests from the terminal, one JSON object a line; Ctrl-D ends")
+
+
+@contextmanager
+def _open(name: str) -> Iterator[BinaryIO]:
+    if name == _STANDARD:
+        yield sys.stdin.buffer
+    else:
+        with open(name, "rb") as file:
+            yield file
+
+
+@dataclass(slots=True)
+class _Output:
+    """Where answers go, line by line: a file holds whole lines alone, also on a disk that is full.
+
+    Parameters
+    ----------
+    file : what is written
+    name : of the file, for errors
+    lines : written so far
+    end : where they end; None where it cannot be cut off there, as a pipe
+    """
+
+    file: BinaryIO
+    name: str
+    lines: int = 0
+    end: int | None = None
+
+    @classmethod
+    @contextmanager
+    def open(cls, name: str) -> Iterator[Self]:
+        """Open a file, or standard output."""
+        if name == _STANDARD:
+            yield cls(sys.stdout.buffer, "standard output")
+            return
+        # unbuffered, so that closing it has nothing left to write
+        with open(name, "wb", buffering=0) as file:
+            yield cls(cast(BinaryIO, file), name, end=0 if file.seekable() else None)
+
+    def write(self, line: bytes) -> None:
+        """Write a line, and hand it on: a program at the other end of a pipe may wait for it before it sends the next.
+
+        Raises
+        ------
+        OSError
+            With the file and the way out, if it cannot be written; the beginning of the line is taken back.
+        """
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[self.file.write(left) :]
+            self.file.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self.end is not None:
+                self.file.truncate(self.end)
+            lines = "1 line is" if self.lines == 1 else f"{self.lines:,} lines are"
+            said = f"{error.strerror}: {lines} written; make room and run again, or name another file"
+            raise OSError(error.errno, said, self.name) from error
+        self.lines += 1
+        if self.end is not None:
+            self.end += len(line)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from retrivex.cli.terminal import say
@@ -50,6 +51,9 @@ def describe(error: BaseException) -> str:
     name = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
     # as pydantic, which newer versions of typer read values with, begins and ends
     rule = message.removeprefix("Value error, ").partition(", unable to parse")[0].rstrip(".")
+    if isinstance(error.__cause__, ValidationError):
+        value = repr(error.__cause__.errors()[0]["input"])
+        rule = rule if value in rule else f"{value}: {rule[0].lower()}{rule[1:]}"
     return describe_error(error, f"{name}: {rule}; --help says more")
 
 

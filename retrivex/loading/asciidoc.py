@@ -24,6 +24,10 @@ _SOURCE = re.compile(r"\[source,[ \t]*([\w+#.-]+)[^\]\n]*\][ \t]*$")
 # comments, anchors, and what frames a block; Markdown would read some of them as headings
 _GONE = re.compile(r"//|(?:\[\[[^\]\n]*\]\]|={4,}|\*{4,}|_{4,}|--|\+|'''|<<<|toc::\[\])[ \t]*$")
 _REFERRING = re.compile(r"(include|ifdef|ifndef|ifeval|endif)::\S*\[.*\][ \t]*$")
+_STRUCK = re.compile(
+    r"\[[^\]]{0,100}\b(?:line-through|strike(?:through)?|del)\b[^\]]{0,100}\](#{1,2})[^#]{1,300}\1"
+    r"|(?:\+{3}|pass:[\w,]{0,9}\[)<(del|s|strike)>.{1,300}?</\2>(?:\+{3}|\])"
+)
 _NAME = re.compile(r"\{([\w-]{1,100})\}")
 _LONGEST_VALUE = 1_000  # characters of an attribute that are put in wherever the text names it
 _SHOWN = ("author", "revdate", "date", "description", "keywords", "lang")
@@ -48,16 +52,19 @@ def load_asciidoc(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     """
     decoded = decode(raw)
     attributes: dict[str, str] = {}
-    lines = []
+    lines, struck = [], 0
     allowance = Allowance(len(raw))
     for line in _markdown_lines(decoded.text, attributes):
-        allowance.take(len(line))
-        lines.append(line)
+        kept, count = (line, 0) if line.startswith("```") else _STRUCK.subn("", line)
+        allowance.take(len(kept))
+        lines.append(kept)
+        struck += count
     text = re.sub(r"\n{3,}", "\n\n", require_text("\n".join(lines)).strip("\n")) + "\n"
     metadata = {name: attributes[name] for name in _SHOWN if attributes.get(name)}
     timestamp = timestamp_of(metadata.get("revdate") or metadata.get("date"))
     followed = len(re.findall(r"^include::", decoded.text, re.MULTILINE))
-    notes = [f"not followed: include ({followed})"] if followed else []
+    notes = [f"left out: {struck:,} struck-out part{'s' * (struck > 1)}"] if struck else []
+    notes += [f"not followed: include ({followed})"] if followed else []
     return make_loaded(doc_id, text, source, decoded=decoded, timestamp=timestamp, metadata=metadata, notes=notes)
 
 

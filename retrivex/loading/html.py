@@ -59,7 +59,7 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
 def html_to_markdown(html: str) -> str:
     """Convert a page or a fragment to Markdown.
 
-    Scripts, styles, navigation, form controls, footers, deleted text and what is marked hidden are
+    Scripts, styles, navigation, form controls, footers, cookie notices, deleted text and what is marked hidden are
     left out, and so is what stands outside the `<main>` part of a page that has one. Emphasis becomes its text; links
     to pages, lists, tables (`|`), code (fenced) and headings keep their structure. Broken markup is read as a browser
     reads it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,15 @@ _PARTS = {
     "deleted text": 'del, s, strike, [style*="line-through" i]',
 }
 _FOOTERS = "footer, [role=contentinfo], #footer, .footer, .site-footer, .page-footer"
+_COOKIE_CANDIDATES = ", ".join(
+    f"[{attribute}*={word} i]" for attribute in ("id", "class") for word in ("cookie", "consent", "gdpr")
+)
+# A section about cookies is named "cookies"; a notice is named as what it is, too.
+_COOKIE_NOTICE = re.compile(
+    r"(?:cookie|consent|gdpr)s?[-_]?(?:law[-_]?|policy[-_]?|info[-_]?)?"
+    r"(?:banner|notice|bar|popup|dialog|modal|overlay|message|wall|box|alert|sdk|container|wrapper)\b",
+    re.IGNORECASE,
+)
 _SECTIONS = frozenset({"article", "section", "main", "blockquote", "figure", "details", "li", "td"})
 _MAIN = "main, [role=main]"
 _MAIN_SHARE = 0.2  # of the page's text; a smaller <main> is not what its name says
@@ -44,6 +54,7 @@ class LeftOut:
 def find_left_out(root: LexborNode) -> LeftOut:
     """Return what is left out under `root`; a hidden `root` itself is shown by a script later on, and stays."""
     found = {name: root.css(selector) for name, selector in _PARTS.items()}
+    found["cookie notices"] = [node for node in root.css(_COOKIE_CANDIDATES) if _is_cookie_notice(node)]
     found["footers"] = [node for node in root.css(_FOOTERS) if not _lies_in_section(node)]
     nodes = {node.mem_id for node in root.css(_NO_TEXT)}
     names = []
@@ -55,6 +66,11 @@ def find_left_out(root: LexborNode) -> LeftOut:
     if has_text:
         names.append("what is outside its main part")
     return LeftOut(frozenset(nodes | {node.mem_id for node in outside}), tuple(names))
+
+
+def _is_cookie_notice(node: LexborNode) -> bool:
+    names = f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"
+    return node.tag not in ("html", "body") and _COOKIE_NOTICE.search(names) is not None
 
 
 def _has_text(parts: Sequence[LexborNode], hidden: Iterable[int]) -> bool:

@@ -14,7 +14,7 @@ from retrivex.loading.running_lines import join_pages, remove_running_lines
 from retrivex.model.document import Document
 
 try:
-    from pypdfium2 import PdfDocument, PdfiumError
+    from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage
     from pypdfium2 import raw as pdfium
 except ImportError as error:
     raise ImportError(f"reading PDF files needs pypdfium2: {install_hint('pdf')}") from error
@@ -45,7 +45,7 @@ def load_pdf(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     with _PDFIUM:
         pdf = _open(raw)
         try:
-            pages = _page_texts(pdf, Allowance(len(raw)))
+            pages, deleted = _page_texts(pdf, Allowance(len(raw)))
             about = pdf.get_metadata_dict()
         finally:
             pdf.close()
@@ -60,7 +60,10 @@ def load_pdf(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         source=source,
         timestamp=_timestamp(about["ModDate"]) or _timestamp(about["CreationDate"]),
     )
-    return Loaded(document, (*_note_empty(pages), *_note_removed(kept.removed)))
+    notes = [*_note_empty(pages), *_note_removed(kept.removed)]
+    if deleted:
+        notes.append(f"left out: {deleted:,} struck-out passage{'s' * (deleted > 1)}")
+    return Loaded(document, tuple(notes))
 
 
 def _open(raw: bytes) -> PdfDocument:
@@ -77,19 +80,50 @@ def _open(raw: bytes) -> PdfDocument:
     return pdf
 
 
-def _page_texts(pdf: PdfDocument, allowance: Allowance) -> list[str]:
-    texts = []
+def _page_texts(pdf: PdfDocument, allowance: Allowance) -> tuple[list[str], int]:
+    """Return the text of each page, and how many struck-out passages are not in it."""
+    texts, deleted = [], 0
     for number in range(len(pdf)):
         try:
             page = pdf[number]
-            texts.append(_clean(page.get_textpage().get_text_range(errors="replace")))
+            boxes = _strike_outs(page)
+            texts.append(_clean(_text_outside(page.get_textpage(), boxes)))
             page.close()
         except PdfiumError as error:
             raise LoadError(
                 f"page {number + 1} cannot be read ({describe_cause(error, 200)}); open the file and save it anew"
             ) from error
         allowance.take(len(texts[-1]))
-    return texts
+        deleted += len(boxes)
+    return texts, deleted
+
+
+def _strike_outs(page: PdfPage) -> list[tuple[float, float, float, float]]:
+    """Return the boxes that a reader has struck out: left, bottom, right, top."""
+    boxes = []
+    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        mark = pdfium.FPDFPage_GetAnnot(page, number)
+        if pdfium.FPDFAnnot_GetSubtype(mark) == pdfium.FPDF_ANNOT_STRIKEOUT:
+            for part in range(pdfium.FPDFAnnot_CountAttachmentPoints(mark)):
+                corners = pdfium.FS_QUADPOINTSF()
+                if pdfium.FPDFAnnot_GetAttachmentPoints(mark, part, corners):
+                    xs = [getattr(corners, f"x{corner}") for corner in range(1, 5)]
+                    ys = [getattr(corners, f"y{corner}") for corner in range(1, 5)]
+                    boxes.append((min(xs), min(ys), max(xs), max(ys)))
+        pdfium.FPDFPage_CloseAnnot(mark)
+    return boxes
+
+
+def _text_outside(text: PdfTextPage, boxes: list[tuple[float, float, float, float]]) -> str:
+    if not boxes:
+        return str(text.get_text_range(errors="replace"))
+    kept = [number for number in range(text.count_chars()) if not _lies_in(text.get_charbox(number), boxes)]
+    return "".join(str(text.get_text_range(number, 1, errors="replace")) for number in kept)
+
+
+def _lies_in(letter: tuple[float, float, float, float], boxes: list[tuple[float, float, float, float]]) -> bool:
+    x, y = (letter[0] + letter[2]) / 2, (letter[1] + letter[3]) / 2
+    return any(left <= x <= right and bottom <= y <= top for left, bottom, right, top in boxes)
 
 
 def _clean(text: str) -> str:

@@ -47,6 +47,9 @@ _LEADS = {
     "deprecated": "Deprecated since version",
     "seealso": "See also",
 }
+_STRUCK = re.compile(r"^:(?:strike(?:through)?|line-through|del(?:eted)?|s):`")
+_STRUCK_PARTS = "struck-out parts"  # among the directives that are counted; none has a blank in its name
+_STRUCK_CLASSES = frozenset({"strike", "strikethrough", "line-through", "del", "deleted"})
 # what they show stands elsewhere: in other files, or in a program
 _REFERRING = re.compile(
     r"(?:\w+:)?auto\w*|toctree|include|literalinclude|raw|index|currentmodule|py:currentmodule|module|py:module"
@@ -78,7 +81,8 @@ def load_rst(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     text = html_to_markdown(page.decode("utf-8"))
     if not text.strip():
         raise LoadError("it is empty: it holds only comments, targets and directives that show other files")
-    notes = []
+    struck = left_out.pop(_STRUCK_PARTS, 0)
+    notes = [f"left out: {struck:,} struck-out part{'s' * (struck > 1)}"] if struck else []
     if left_out:
         listed = ", ".join(f"{name} ({count})" for name, count in left_out.most_common(5))
         notes.append(f"directives left out: {listed}")
@@ -100,10 +104,19 @@ def _parse(text: str, left_out: Counter[str], depth: int) -> Any:
         _replace(kind, [])
     for message in list(tree.findall(nodes.system_message)):
         _replace(message, [])
+    for struck in list(tree.findall(_is_struck)):
+        left_out[_STRUCK_PARTS] += 1
+        _replace(struck, [])
     for problem in list(tree.findall(nodes.problematic)):
         found = _ROLE.match(problem.astext())
         _replace(problem, [nodes.Text(found[1]) if found else nodes.Text(problem.astext())])
     return tree
+
+
+def _is_struck(node: Any) -> bool:
+    if isinstance(node, nodes.problematic):  # of a role that is declared elsewhere
+        return _STRUCK.match(node.astext()) is not None
+    return isinstance(node, nodes.inline) and not _STRUCK_CLASSES.isdisjoint(node["classes"])
 
 
 def _replace(node: Any, others: list[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -27,23 +26,40 @@ def canonical_form(chunk: Chunk) -> tuple[str, str]:
     """
     where = chunk.metadata
     try:
-        said = json.dumps([getattr(where, name) for name in where.__slots__], sort_keys=True, default=_plain)
-    except (TypeError, ValueError, RecursionError):  # whatever comes first is as good as the other
-        said = ""
-    try:
-        vector = "" if chunk.embedding is None else np.asarray(chunk.embedding, dtype=np.float64).tobytes().hex()
-    except (TypeError, ValueError, OverflowError):
-        vector = ""
-    return said, vector
+        return _plain([getattr(where, name) for name in where.__slots__]), _numbers(chunk.embedding)
+    except RecursionError:  # nobody nests metadata so deep; whatever comes first is as good as the other
+        return "", ""
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Set):
-        return sorted(map(repr, value))
+def _plain(value: Any) -> str:
+    match value:
+        case str():
+            return repr(value)
+        case bool() | None:
+            return f"{value}"
+        case int():
+            return hex(value)  # as decimals, Python writes only so many
+        case Mapping():
+            items = sorted((_plain(name), _plain(item)) for name, item in value.items())
+            return f"{{{', '.join(f'{name}: {item}' for name, item in items)}}}"
+        case Set():
+            return f"{{{', '.join(sorted(map(_plain, value)))}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_plain, value))}]"
     kind = type(value)
-    try:  # the address of an object says nothing of it
-        return kind.__qualname__ if getattr(kind, "__repr__", None) is object.__repr__ else repr(value)
+    if getattr(kind, "__repr__", None) is object.__repr__:  # the address of an object says nothing of it
+        return kind.__qualname__
+    try:
+        return repr(value)
     except Exception:  # noqa: BLE001 - somebody else's code
         return kind.__qualname__
+
+
+def _numbers(vector: Any) -> str:
+    if vector is None:
+        return ""
+    try:
+        numbers = np.asarray(vector, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return _plain(vector)
+    return f"{numbers.shape} {numbers.tobytes().hex()}"

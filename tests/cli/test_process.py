@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -48,9 +49,9 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["query", "q", "--budget", "abc"], "--budget: "),
+        (["query", "q", "--budget", "abc"], "--budget: 'abc': input should be "),
         (["query", "q", "--order", "best"], "--order: 'best' is not one of 'front_first', "),
-        (["query", "q", "--k", "0"], "--k: "),
+        (["query", "q", "--k", "0"], "--k: '0': input should be "),
         (["query", "q", "--config", "no.toml"], "config file no.toml cannot be read: No such file or directory; give"),
         (["query", "q", "--preset", "fast"], "preset 'fast' does not exist: choose one of "),
         (["query", "q", "--bugdet", "3"], "No such option: --bugdet"),
@@ -333,3 +334,29 @@ def test_a_first_index_on_a_full_disk_leaves_no_file(folder: Path, tmp_path: Pat
     if done.returncode:
         assert done.stderr.count(b"\n") == 1
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("kib", [0, 1, 20])
+def test_on_a_full_disk_compose_leaves_whole_lines_and_says_how_many(tmp_path: Path, kib: int) -> None:
+    import resource  # noqa: PLC0415 - see above
+
+    chunks = [{"doc_id": "bees", "chunk_id": at, "text": f"Bees sleep {at} hours. " * 20} for at in range(3)]
+    hit = {"doc_id": "bees", "chunk_id": 1, "score": 0.8}
+    request = {"question": "Do bees sleep?", "hits": [hit], "chunks": chunks}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": at, **request}) + "\n" for at in range(9)))
+    options = ["--in", str(tmp_path / "in.jsonl"), "--out", str(tmp_path / "out.jsonl"), "--set", "tokenizer=estimate"]
+    done = subprocess.run(
+        [sys.executable, "-m", "retrivex", "compose", *options],
+        capture_output=True,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),  # a compiled file that is cut off would be read by others
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kib * 1024, kib * 1024)),
+    )
+    said = done.stderr.decode()
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert done.returncode == 3
+    assert said.count("\n") == 1
+    assert said.startswith(f"retrivex: {tmp_path / 'out.jsonl'}: ")
+    assert [line["id"] for line in lines] == list(range(len(lines)))
+    assert re.search(rf": {len(lines)} lines? (is|are) written; make room and run again", said)

@@ -13,7 +13,7 @@ from fuzz.cases import Case
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import try_examples
-from support.strategies import cases, count_words, hits_of, make_chunk, tile
+from support.strategies import cases, count_words, hits_of, tile
 
 from retrivex import Chunk, Composition, Document, SpanComposer, Window
 from retrivex.merging.cuts import ChunkCuts
@@ -112,17 +112,6 @@ def test_a_count_of_another_text_is_not_believed(indexed: SQLiteStore) -> None:
     ((chunk, stored),) = indexed.fetch_counted([Window("d", 3, 4)], tokenizer="cl100k_base")
     assert stored is not None
     assert not stored.holds(chunk.text, "cl100k_base")
-
-
-def test_counts_of_a_file_without_checksums_are_made_again(indexed: SQLiteStore) -> None:
-    with sqlite3.connect(indexed.path) as file:
-        file.execute("UPDATE chunks SET tokens = 1")
-        file.execute("ALTER TABLE chunks DROP COLUMN tokens_checksum")
-    check_budget(SpanComposer(tokenizer="cl100k_base").compose(HITS, indexed, query=QUESTION, token_budget=BUDGET))
-    new = make_chunk("e", 0, "Wasps store no honey.", 0)
-    indexed.put(Document("e", new.text), [new], token_counts=[5], tokenizer="cl100k_base")
-    ((_, stored),) = indexed.fetch_counted([Window("e", 0, 1)], tokenizer="cl100k_base")
-    assert stored == StoredCount.of(new.text, 5, "cl100k_base")
 
 
 class Claims:

@@ -376,6 +376,14 @@ def test_headings_of_asciidoc_are_known_to_chunkers(tmp_path: Path) -> None:
     assert paths == [("Pump Guide",), ("Pump Guide", "Install"), ("Pump Guide", "Old title")]
 
 
+def test_deleted_text_of_asciidoc_is_not_shown(tmp_path: Path) -> None:
+    struck = "Press [.line-through]#the red# [line-through]##one## +++<del>twice</del>+++ [.big]#gently#, "
+    struck += "+++<s>+++three+++</s>+++ <del>.\n"
+    document, notes = load(tmp_path, "a.adoc", struck)
+    assert document.text.split() == ["Press", "[.big]#gently#,", "<del>."]
+    assert notes == ["left out: 4 struck-out parts"]
+
+
 def test_an_attribute_cannot_grow_a_text(tmp_path: Path) -> None:
     long = ":a: " + "x" * 900 + "\n\n" + "{a}" * 100_000
     refuse(tmp_path, "a.adoc", long, "characters come of its")

@@ -130,6 +130,20 @@ def test_a_sentence_goes_on_overleaf(page: str, after: str, joined: bool) -> Non
     assert document.page_at(document.text.index(after)) == 2
 
 
+def test_what_is_struck_out_is_left_out() -> None:
+    pdf = FPDF()
+    pdf.set_font("Helvetica", size=12)
+    pdf.add_page()
+    pdf.write(text="The price is forty thirty euros.")
+    left, right = (
+        28.35 + 2.83 + pdf.get_string_width(words) * pdf.k for words in ("The price is ", "The price is forty ")
+    )
+    pdf.add_text_markup_annotation("StrikeOut", "no", [left, 814, right, 814, left, 801, right, 801])
+    loaded = load_pdf(bytes(pdf.output()), "a.pdf")
+    assert " ".join(loaded.document.text.split()) == "The price is thirty euros."
+    assert loaded.notes == ("left out: 1 struck-out passage",)
+
+
 def test_cells_of_a_row_stand_on_one_line() -> None:
     pdf = FPDF()
     pdf.set_font("Helvetica", size=12)

@@ -103,6 +103,15 @@ def test_broken_markup_is_read(tmp_path: Path) -> None:
     assert "Unexpected" not in text
 
 
+def test_deleted_text_is_not_shown(tmp_path: Path) -> None:
+    struck = ".. role:: gone\n   :class: strike\n\nPress the :gone:`red` :del:`blue` green button.\n"
+    (tmp_path / "a.rst").write_text(f"{struck}\n.. include:: b.rst\n")
+    documents, report = load_documents(tmp_path)
+    assert documents[0].text.split() == ["Press", "the", "green", "button."]
+    reasons = [note.reason for note in report.notes]
+    assert reasons == ["left out: 2 struck-out parts", "directives left out: include (1)"]
+
+
 def test_no_file_is_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret words")
     secret = tmp_path / "secret.txt"
