@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from retrivex.composition.composition import Citation, Composition
+from retrivex.composition.composition import Composition
 from retrivex.errors import RetrivexError, quoted
-from retrivex.reorder.diagnostics import ReorderDiagnostics
-from retrivex.similarity.deduplicate import Duplicate
 
 T = TypeVar("T")
 
@@ -56,24 +54,6 @@ class Item(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedSpan:
-    """A passage of a context, as it is streamed.
-
-    Parameters
-    ----------
-    number : as in `[2]`
-    doc_id : of its document
-    text : of the passage
-    citations : where its parts come from; offsets are those of the whole context
-    """
-
-    number: int
-    doc_id: str
-    text: str
-    citations: tuple[Citation, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Resolved:
     """What a citation points to.
 
@@ -116,34 +96,6 @@ class WrittenPrompt:
     left_out: tuple[int, ...]
     tokens: int | None
     composition: Composition
-
-
-@dataclass(frozen=True, slots=True)
-class Reordered(Generic[T]):
-    """Passages in order.
-
-    Parameters
-    ----------
-    passages : those that are left: the caller's own objects
-    diagnostics : what was done to them
-    """
-
-    passages: list[T]
-    diagnostics: ReorderDiagnostics
-
-
-@dataclass(frozen=True, slots=True)
-class Deduplicated(Generic[T]):
-    """Passages without repetitions.
-
-    Parameters
-    ----------
-    passages : those that are left: the caller's own objects
-    duplicates : those that are not
-    """
-
-    passages: list[T]
-    duplicates: tuple[Duplicate, ...]
 
 
 @dataclass(frozen=True, slots=True)

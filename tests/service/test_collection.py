@@ -101,8 +101,6 @@ def test_it_is_not_written_to_and_lists_no_documents(engine: Engine) -> None:
         engine.delete_document("bees.md", index="manuals")
     with pytest.raises(NotFoundError, match="no list of documents"):
         engine.list_documents(index="manuals")
-    with pytest.raises(NotFoundError, match="ask it"):
-        engine.read_document("bees.md", index="manuals")
 
 
 def test_the_page_shows_what_became_of_its_chunks(engine: Engine) -> None:
