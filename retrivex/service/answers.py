@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from retrivex.composition.composition import Composition
 from retrivex.errors import RetrivexError, quoted
 
 T = TypeVar("T")
@@ -76,26 +75,6 @@ class Resolved:
     text: str
     before: str
     after: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPrompt:
-    """The messages of a prompt, and the composition that they show.
-
-    Parameters
-    ----------
-    messages : to be sent as `messages`, or as `input` to OpenAI's Responses API
-    system : to be sent as `system` to Anthropic's API; None for the others
-    left_out : numbers of the passages that did not fit
-    tokens : of everything; None where there was no limit
-    composition : whose passages are shown; its `resolve` finds what an answer cites
-    """
-
-    messages: list[dict[str, Any]]
-    system: str | None
-    left_out: tuple[int, ...]
-    tokens: int | None
-    composition: Composition
 
 
 @dataclass(frozen=True, slots=True)

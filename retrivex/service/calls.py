@@ -6,17 +6,13 @@ Nothing here sends anything: `client.py` does, in a thread or in an event loop.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from retrivex.composition.composition import Citation, Composition
-from retrivex.errors import HitError
-from retrivex.model.chunk import Chunk, Scope
-from retrivex.model.hit import SeedHit
-from retrivex.model.serialization import chunk_to_dict
-from retrivex.prompts.apis import Api
+from retrivex.model.chunk import Scope
 from retrivex.retrieval.local import RetrievalMode
 from retrivex.service.answers import (
     Added,
@@ -25,13 +21,11 @@ from retrivex.service.answers import (
     ListedDocument,
     ListedIndex,
     Resolved,
-    WrittenPrompt,
     error_of,
 )
 
 T = TypeVar("T")
 Options: TypeAlias = Mapping[str, Any]
-Hits: TypeAlias = Sequence[SeedHit | Mapping[str, Any]] | Sequence[Sequence[SeedHit | Mapping[str, Any]]]
 
 _DOCUMENTS = "/v1/documents"
 _ANY_REFUSAL = frozenset((429, 503))
@@ -109,107 +103,6 @@ def query(
         index=index, k=k, mode=mode, scope=_scope(scope), where=where, config=config, trace=trace or None
     )  # fmt: skip
     return Call("POST", "/v1/query", Composition.from_dict, {"question": question, **fields})
-
-
-def compose(
-    hits: Hits,
-    chunks: Iterable[Chunk | Mapping[str, Any]] = (),
-    *,
-    question: str | None = None,
-    parents: Mapping[str, Chunk | str] | None = None,
-    query_embedding: Iterable[float] | None = None,
-    scope: Scope = None,
-    config: Options | None = None,
-) -> Call[Composition]:
-    """Return the context that hits make.
-
-    Parameters
-    ----------
-    hits : one list of hits, or several; seed hits, or objects with doc_id, chunk_id and score
-    chunks : where their neighbours are
-    question : None composes without one
-    parents : by parent id
-    query_embedding : of the question
-    scope : narrows what the key may see
-    config : options of `RetrievalConfig`
-
-    Raises
-    ------
-    HitError
-        If a hit is unplaced.
-    ServiceError
-        If it cannot be composed, or the service does not answer.
-    """
-    fields = _given(
-        question=question,
-        parents=None if parents is None else {name: _write_chunk(parent) for name, parent in parents.items()},
-        query_embedding=None if query_embedding is None else [float(number) for number in query_embedding],
-        scope=_scope(scope),
-        config=config,
-    )
-    record = {"hits": [_write_hit(hit) for hit in hits], "chunks": [_write_chunk(chunk) for chunk in chunks], **fields}
-    return Call("POST", "/v1/compose", Composition.from_dict, record)
-
-
-def _write_hit(hit: Any) -> Any:
-    if isinstance(hit, Mapping):
-        return hit
-    if not isinstance(hit, SeedHit):
-        return [_write_hit(one) for one in hit]  # one list of several
-    if hit.unplaced is not None:
-        raise HitError(
-            f"hit {hit.key!r} has no place in its document ({hit.unplaced}): send it as an object with doc_id, score, "
-            "text, and a name as chunk_id"
-        )
-    return {**chunk_to_dict(hit.chunk), "score": hit.similarity_score}
-
-
-def _write_chunk(chunk: Any) -> Any:
-    return chunk_to_dict(chunk) if isinstance(chunk, Chunk) else chunk
-
-
-def prompt(
-    source: Composition | str | Mapping[str, Any],
-    *,
-    question: str | None = None,
-    api: Api | None = None,
-    history: Sequence[Mapping[str, str]] | None = None,
-    max_tokens: int | None = None,
-    answer_reserve: int | None = None,
-) -> Call[WrittenPrompt]:
-    """Return the messages of a prompt.
-
-    Parameters
-    ----------
-    source : a composition, a question to the index, or the arguments of `query`, or those of `compose`
-    question : None takes that of the source
-    api : whose shape the messages have: `plain`, `openai`, `openai_chat` or `anthropic`
-    history : earlier turns, each with role and content
-    max_tokens : of the whole prompt
-    answer_reserve : tokens kept free for the answer
-
-    Raises
-    ------
-    ServiceError
-        If the prompt does not fit its tokens, or the service does not answer.
-    """
-    fields = _given(
-        question=question, api=api, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve
-    )  # fmt: skip
-    return Call("POST", "/v1/prompt", _read_prompt, {**_write_source(source), **fields})
-
-
-def _write_source(source: Composition | str | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(source, Composition):
-        return {"composition": source.to_dict()}
-    if isinstance(source, Mapping) and "hits" in source:
-        return {"compose": _call(compose, source).body}
-    return {"query": _call(query, source).body}
-
-
-def _read_prompt(record: Any) -> WrittenPrompt:
-    composition = Composition.from_dict(record["composition"])
-    return WrittenPrompt(**{**record, "left_out": tuple(record["left_out"]), "composition": composition})
 
 
 # ---- documents
@@ -369,6 +262,4 @@ def _batch_of(make: Callable[..., Call[T]]) -> Callable[[Iterable[Any]], Call[li
 
 
 query_batch = _batch_of(query)
-compose_batch = _batch_of(compose)
-prompt_batch = _batch_of(prompt)
 resolve_batch = _batch_of(resolve)

@@ -21,7 +21,6 @@ from retrivex.service.answers import (
     ListedIndex,
     Resolved,
     ServiceError,
-    WrittenPrompt,
     error_of,
 )
 from retrivex.service.calls import Call
@@ -44,7 +43,6 @@ __all__ = [
     "ListedIndex",
     "Resolved",
     "ServiceError",
-    "WrittenPrompt",
 ]
 
 P = ParamSpec("P")
@@ -87,10 +85,6 @@ class _Operations:
 
     query = _Operation(calls.query)
     query_batch = _Operation(calls.query_batch)
-    compose = _Operation(calls.compose)
-    compose_batch = _Operation(calls.compose_batch)
-    prompt = _Operation(calls.prompt)
-    prompt_batch = _Operation(calls.prompt_batch)
     resolve = _Operation(calls.resolve)
     resolve_batch = _Operation(calls.resolve_batch)
     list_indexes = _Operation(calls.list_indexes)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from support.client_calls import KINDS, call_operation
 
-from retrivex import Chunk, ChunkMetadata, Composition, SeedHit
-from retrivex.errors import HitError, RetrivexError
+from retrivex import Composition
+from retrivex.errors import RetrivexError
 
 pytestmark = pytest.mark.integration  # of the extra client
 
@@ -210,9 +210,6 @@ def test_a_wrong_argument_of_a_client_is_refused(kind: Any, arguments: dict[str,
 def test_what_cannot_be_sent_is_refused_before_it_is() -> None:
     service = Service(answer())
     client = service.client()
-    unplaced = SeedHit(Chunk("Bees.", ChunkMetadata("bees", 0)), 0.5, "no position")
-    with pytest.raises(HitError, match="no place in its document"):
-        client.compose([unplaced])
     with pytest.raises(ValueError, match="not JSON compliant"):
         client.query("Bees?", config={"token_budget": float("nan")})
     with pytest.raises(ServiceError, match="cannot be reached"):

@@ -71,7 +71,7 @@ def test_citations_resolve_with_what_stands_around_them(engine: Engine) -> None:
 
 def test_a_citation_is_opened_by_its_characters_alone(engine: Engine) -> None:
     answer = open_citation(engine, {"citation": "bees.md#20-41", "index": "manuals", "around": 9}, ANYONE)
-    assert answer.text == "bees.md#11-50:\n\nn hives. A hive has one queen. She lays"
+    assert answer == "bees.md#11-50:\n\nn hives. A hive has one queen. She lays"
 
 
 @pytest.mark.parametrize("place", [{"char_start": 50, "char_end": 5000}, {"char_start": 9, "char_end": 5}, {}])

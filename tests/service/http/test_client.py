@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.client_calls import KINDS, call_operation
 from support.service_process import ServiceProcess
-from support.service_world import CHUNKS, COMPOSE, make_index
+from support.service_world import make_index
 
-from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
+from retrivex import Composition
 from retrivex.errors import RetrivexError
 from retrivex.service.answers import ListedIndex
 from retrivex.service.keys import Keys
@@ -55,42 +55,6 @@ def test_a_question_gives_a_composition_whose_citations_resolve(ask: Ask) -> Non
         assert found.doc_id == "bees.md"
 
 
-def test_the_context_of_hits_is_the_one_of_the_library(ask: Ask) -> None:
-    chunks = [Chunk(chunk["text"], ChunkMetadata(chunk["doc_id"], chunk["chunk_id"])) for chunk in CHUNKS]
-    hits = [SeedHit(chunks[1], 0.8)]
-    config = {"token_budget": 12}
-    own = SpanComposer(RetrievalConfig(tokenizer="estimate", **config)).compose(
-        hits, {chunk.key: chunk for chunk in chunks}, query=QUESTION
-    )
-    made = ask(lambda client: client.compose(hits, chunks, question=QUESTION, config=config))
-    again = ask(lambda client: client.compose(COMPOSE["hits"], CHUNKS, question=QUESTION, config=config))
-    several = ask(lambda client: client.compose([hits, hits], chunks, question=QUESTION, config=config))
-    assert made == again == own
-    assert several.text == own.text
-
-
-def test_parents_and_vectors_reach_the_service(ask: Ask) -> None:
-    chunk = Chunk("A hive has one queen.", ChunkMetadata("bees", 1, parent_id="p"), [1.0, 0.0])
-    parents = {"p": Chunk("Bees. A hive has one queen. Eggs.", ChunkMetadata("bees", 0))}
-    made = ask(lambda client: client.compose([SeedHit(chunk, 0.5)], parents=parents, query_embedding=(1, 0)))
-    assert "A hive has one queen." in made.text
-
-
-def test_a_prompt_of_a_composition_a_question_or_hits(ask: Ask) -> None:
-    made = ask(lambda client: client.query(QUESTION))
-    of_made = ask(lambda client: client.prompt(made, api="anthropic", max_tokens=2000))
-    own = made.chat(api="anthropic", max_tokens=2000)
-    assert (of_made.messages, of_made.system, of_made.tokens) == (own.messages, own.system, own.tokens)
-    assert of_made.composition == made
-    of_question = ask(lambda client: client.prompt({"question": QUESTION}, api="anthropic", max_tokens=2000))
-    assert of_question.messages == own.messages
-    of_hits = ask(lambda client: client.prompt({"hits": COMPOSE["hits"], "chunks": CHUNKS, "question": QUESTION}))
-    assert "A hive has one queen." in str(of_hits.messages)
-
-
-# ---- passages
-
-
 # ---- documents
 
 
@@ -129,18 +93,10 @@ def test_an_error_of_a_batch_belongs_to_its_item(ask: Ask) -> None:
     assert third.unwrap().token_budget == 9
 
 
-def test_batches_of_everything_else(ask: Ask) -> None:
+def test_citations_are_looked_up_many_at_once(ask: Ask) -> None:
     made = ask(lambda client: client.query(QUESTION))
     [found] = ask(lambda client: client.resolve_batch({"citation": one, "around": 0} for one in made.citations))
     assert found.unwrap().text in made.text
-    alone = {"hits": COMPOSE["hits"], "chunks": CHUNKS, "question": QUESTION}
-    composed = ask(lambda client: client.compose_batch([alone, {**alone, "config": {"window": 0}}]))
-    assert [item.unwrap().text for item in composed] == [
-        "[1] Bees live in hives. A hive has one queen. She lays all the eggs.", "[1] A hive has one queen.",
-    ]  # fmt: skip
-    prompts = ask(lambda client: client.prompt_batch([made, QUESTION, {"source": made, "api": "anthropic"}]))
-    assert prompts[0].unwrap().messages == prompts[1].unwrap().messages
-    assert prompts[2].unwrap().system is not None
 
 
 # ---- operation
@@ -191,12 +147,12 @@ def test_the_client_has_every_operation_on_indexes(client: Any) -> None:
     from retrivex.service.client import AsyncClient, Client  # noqa: PLC0415
 
     document = client.get("/openapi.json").json()
-    own = re.compile(r"/v1/(query|compose|prompt|resolve|indexes|documents)(/batch)?")
+    own = re.compile(r"/v1/(query|resolve|indexes|documents)(/batch)?")
     names = {
         operation["operationId"]
         for path, methods in document["paths"].items() if own.fullmatch(path)
         for operation in methods.values()
     }  # fmt: skip
-    assert len(names) == 12
+    assert len(names) == 8
     for kind in (Client, AsyncClient):
         assert names | {"check_ready"} <= set(dir(kind))
