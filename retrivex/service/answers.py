@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from retrivex.composition.composition import Citation, Composition
 from retrivex.errors import RetrivexError, quoted
-from retrivex.reorder.diagnostics import ReorderDiagnostics
-from retrivex.similarity.deduplicate import Duplicate
 
 T = TypeVar("T")
 
@@ -56,24 +53,6 @@ class Item(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedSpan:
-    """A passage of a context, as it is streamed.
-
-    Parameters
-    ----------
-    number : as in `[2]`
-    doc_id : of its document
-    text : of the passage
-    citations : where its parts come from; offsets are those of the whole context
-    """
-
-    number: int
-    doc_id: str
-    text: str
-    citations: tuple[Citation, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Resolved:
     """What a citation points to.
 
@@ -96,54 +75,6 @@ class Resolved:
     text: str
     before: str
     after: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPrompt:
-    """The messages of a prompt, and the composition that they show.
-
-    Parameters
-    ----------
-    messages : to be sent as `messages`, or as `input` to OpenAI's Responses API
-    system : to be sent as `system` to Anthropic's API; None for the others
-    left_out : numbers of the passages that did not fit
-    tokens : of everything; None where there was no limit
-    composition : whose passages are shown; its `resolve` finds what an answer cites
-    """
-
-    messages: list[dict[str, Any]]
-    system: str | None
-    left_out: tuple[int, ...]
-    tokens: int | None
-    composition: Composition
-
-
-@dataclass(frozen=True, slots=True)
-class Reordered(Generic[T]):
-    """Passages in order.
-
-    Parameters
-    ----------
-    passages : those that are left: the caller's own objects
-    diagnostics : what was done to them
-    """
-
-    passages: list[T]
-    diagnostics: ReorderDiagnostics
-
-
-@dataclass(frozen=True, slots=True)
-class Deduplicated(Generic[T]):
-    """Passages without repetitions.
-
-    Parameters
-    ----------
-    passages : those that are left: the caller's own objects
-    duplicates : those that are not
-    """
-
-    passages: list[T]
-    duplicates: tuple[Duplicate, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
-from retrivex.errors import ConfigError, install_hint
+from retrivex.errors import install_hint
 from retrivex.service import openapi
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.collection import CollectionIndex
@@ -118,20 +118,15 @@ def open_service(settings: Settings) -> Service:
 
 
 def _open_indexes(settings: Settings, tokenizer: Tokenizer) -> list[AnyIndex]:
-    if both := settings.indexes.keys() & settings.collections.keys():
-        raise ConfigError(f"the index {min(both)!r} is in indexes and in collections: give one of them another name")
     databases = {DEFAULT_INDEX: settings.db, **settings.indexes}
-    indexes: list[AnyIndex] = []
-    try:
-        for name, place in settings.collections.items():
-            indexes.append(CollectionIndex.open(name, **place.model_dump()))
-        for name, path in databases.items():
-            if name not in settings.collections:  # the default one may be a collection
-                indexes.append(Index(name, path, tokenizer, embed=settings.embed, read_only=settings.read_only))
-    except BaseException:
-        for index in indexes:
-            index.close()
-        raise
+    indexes: list[AnyIndex] = [
+        CollectionIndex.open(name, **place.model_dump()) for name, place in settings.collections.items()
+    ]
+    indexes += [
+        Index(name, path, tokenizer, embed=settings.embed, read_only=settings.read_only)
+        for name, path in databases.items()
+        if name not in settings.collections  # the default one may be a collection
+    ]
     return indexes
 
 

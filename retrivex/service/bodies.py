@@ -47,7 +47,6 @@ class QueryBody(Body):
     )
     config: dict[str, Any] = Field({}, description="options of RetrievalConfig for this question, e.g. token_budget")
     trace: bool = Field(False, description="answer with the trace, often 30 times the context")
-    stream: bool = Field(False, description="answer with server-sent events, a span each")
     id: Any = Field(None, description="anything; comes back with the answer")
 
 

@@ -36,7 +36,7 @@ class Bounds:
     window : neighbours on each side of a hit
     characters : of a single text, and of all turns or passages of a prompt together
     name : characters of a document's name, which an answer repeats for each passage and each step
-    carried : characters that a chunk of a request or an uploaded file may have beside its text, as answers repeat them
+    carried : characters that a chunk of an uploaded file may have beside its text, as answers repeat them
     tokens : of a budget
     batch : requests in one batch
     answer : bytes of one answer, and of all answers of a batch together
@@ -92,25 +92,14 @@ class Bounds:
         _check(most, self.carried, f"a chunk of the file would carry {most:,} {beside}", "shorten those")
 
     def check_names(self, names: Iterable[Any]) -> None:
-        """Refuse the name of a document that is too long; what is no text is left to whoever reads it."""
+        """Refuse the name of a document or a chunk that is too long; what is no text is left to whoever reads it."""
         for size in _sizes(names):
-            _check(size, self.name, f"a doc_id has {size:,} characters", "shorten it")
+            _check(size, self.name, f"a name has {size:,} characters", "shorten it")
 
     def check_title(self, title: str | None) -> None:
         """Refuse the title of a document that is too long, as lists have those of many."""
         for size in _sizes([title]):
             _check(size, self.carried, f"a title has {size:,} characters", "shorten it")
-
-    def check_chunks_given(self, chunks: Iterable[Chunk]) -> None:
-        """Refuse a chunk that comes with a request if it, or a link of it, has a long name, or it carries too much."""
-        for chunk in chunks:
-            self.check_names(_names_in(chunk))
-            carried, which = (
-                _count_carried(chunk),
-                f"chunk {chunk.metadata.chunk_id} of {quoted(chunk.metadata.doc_id)}",
-            )
-            beside = "characters of headings, prefix, metadata, parent_id, scope and links"
-            _check(carried, self.carried, f"{which} carries {carried:,} {beside}", "shorten those")
 
     def check_composition(self, made: Composition) -> None:
         """Refuse passages that would repeat too much: each is written with all of its chunks, whole.
@@ -126,16 +115,6 @@ class Bounds:
         total += sum(len(span.text) + sum(sizes[id(chunk)] for chunk in span.chunks) for span in made.spans)
         repeat = f"the passages of the answer would repeat {total:,} characters of their chunks"
         _check(total, self.answer, repeat, "ask for a smaller budget or fewer hits, or make chunks smaller")
-
-    def check_composition_given(self, made: Composition) -> None:
-        """Refuse a composition that comes with a request if a name in it is long, or it repeats too much.
-
-        What its chunks carry is not looked at one by one: a service takes back what it gave, of any index.
-        """
-        parts = (made.spans, made.coverage, made.dropped, made.citations)
-        self.check_names(one.doc_id for part in parts for one in part)
-        self.check_names(name for span in made.spans for chunk in span.chunks for name in _names_in(chunk))
-        self.check_composition(made)
 
     def check_total(self, what: str, texts: Iterable[Any]) -> None:
         """Refuse texts that are too long together, as all of them are counted for a prompt."""
@@ -191,11 +170,6 @@ def _largest(value: Any) -> float:
     """Return the largest number of a window, or of a pair; what is no number is left to whoever reads it."""
     sides = value if isinstance(value, list | tuple) else (value,)
     return max((side for side in sides if isinstance(side, int | float)), default=0)
-
-
-def _names_in(chunk: Chunk) -> tuple[str, ...]:
-    """Return the names of the documents that a chunk is of, and leads to."""
-    return (chunk.metadata.doc_id, *(doc_id for doc_id, _ in chunk.metadata.links))
 
 
 def _count_carried(chunk: Chunk) -> int:

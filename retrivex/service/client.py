@@ -7,29 +7,23 @@ import functools
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
-from retrivex.composition.composition import Composition
-from retrivex.errors import ConfigError, describe_cause, install_hint, quoted
-from retrivex.model.chunk import Scope
+from retrivex.errors import ConfigError, describe_cause, install_hint
 from retrivex.service import calls
 from retrivex.service.answers import (
     Added,
-    Deduplicated,
     DocumentPage,
     Item,
     ListedDocument,
     ListedIndex,
-    Reordered,
     Resolved,
     ServiceError,
-    StreamedSpan,
-    WrittenPrompt,
     error_of,
 )
-from retrivex.service.calls import Asked, Call
+from retrivex.service.calls import Call
 from retrivex.text.addresses import Confidential, find_fault
 from retrivex.timeouts import retry_after
 from retrivex.version import __version__
@@ -43,16 +37,12 @@ __all__ = [
     "Added",
     "AsyncClient",
     "Client",
-    "Deduplicated",
     "DocumentPage",
     "Item",
     "ListedDocument",
     "ListedIndex",
-    "Reordered",
     "Resolved",
     "ServiceError",
-    "StreamedSpan",
-    "WrittenPrompt",
 ]
 
 P = ParamSpec("P")
@@ -95,14 +85,6 @@ class _Operations:
 
     query = _Operation(calls.query)
     query_batch = _Operation(calls.query_batch)
-    compose = _Operation(calls.compose)
-    compose_batch = _Operation(calls.compose_batch)
-    prompt = _Operation(calls.prompt)
-    prompt_batch = _Operation(calls.prompt_batch)
-    reorder = _Operation(calls.reorder)
-    reorder_batch = _Operation(calls.reorder_batch)
-    deduplicate = _Operation(calls.deduplicate)
-    deduplicate_batch = _Operation(calls.deduplicate_batch)
     resolve = _Operation(calls.resolve)
     resolve_batch = _Operation(calls.resolve_batch)
     list_indexes = _Operation(calls.list_indexes)
@@ -124,10 +106,6 @@ class _Operations:
         longest_wait_s: float = 10.0,
         transport: Any = None,
     ) -> None:
-        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
-            raise ConfigError(
-                f"url is {quoted(url)}: give the whole address of the service, e.g. http://127.0.0.1:8080"
-            )
         if fault := find_fault(url):
             raise ConfigError(f"url {fault}")
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
@@ -144,9 +122,10 @@ class _Operations:
 
     def _request(self, call: Call[Any]) -> httpx2.Request:
         headers = {} if call.body is None else {"Content-Type": "application/json"}
+        content = None if call.body is None else json.dumps(call.body, allow_nan=False).encode()
         files = None if call.file is None else {"file": call.file}
         return self._http.build_request(
-            call.method, call.path, content=call.content(), params=call.parameters, data=call.form, files=files,
+            call.method, call.path, content=content, params=call.parameters, data=call.form, files=files,
             headers=headers,
         )  # fmt: skip
 
@@ -179,21 +158,16 @@ class _Operations:
         """Turn what goes wrong on the way into one error that says what to look at."""
         try:
             yield
-        except httpx2.RequestError as error:
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise ServiceError(
                 f"{self._place.address} cannot be reached, or broke off "
-                f"({describe_cause(error, hide=self._place.hide)}): see that the service runs there, and that "
-                "timeout_s is long enough"
-            ) from error
-        except httpx2.InvalidURL as error:
-            raise ServiceError(
-                f"{self._place.address} was not asked ({self._place.hide(str(error))}): see that url is an address, "
-                "and give a shorter name, without characters that no address has"
+                f"({describe_cause(error, hide=self._place.hide)}): see that url is its whole address, that it "
+                "runs there, and that timeout_s is long enough"
             ) from error
 
     def _read(self, content: bytes, call: Call[T]) -> T:
         try:
-            return call.read(content if call.streams else json.loads(content))
+            return call.read(json.loads(content))
         except _MISREAD as error:
             shown = self._place.hide(content.decode("utf-8", "replace"), _SHOWN)
             raise ServiceError(
@@ -241,32 +215,6 @@ class Client(_Operations):
         """Close the connections; nothing may be asked afterwards."""
         self._http.close()
 
-    def iter_documents(
-        self, *, index: str | None = None, scope: Scope = None, page_size: int | None = None
-    ) -> Iterator[ListedDocument]:
-        """Yield every document that the key may see, by name; arguments as for `list_documents`."""
-        after: str | None = None
-        while True:
-            page = self.list_documents(index=index, scope=scope, after=after, limit=page_size)
-            yield from page.documents
-            if page.next is None:
-                return
-            after = page.next
-
-    def stream(self, question: str, **asked: Unpack[Asked]) -> Iterator[StreamedSpan | Composition]:
-        """Yield the passages of the context for a question, each when it comes, and at last the composition.
-
-        Parameters
-        ----------
-        question, **asked : as for `query`
-
-        Raises
-        ------
-        ServiceError
-            As for `query`, and if the answer breaks off.
-        """
-        yield from self._send(calls.stream(question, **asked))
-
     def _send(self, call: Call[T]) -> T:
         for attempt in itertools.count():
             with self._explain():
@@ -295,8 +243,6 @@ class AsyncClient(_Operations):
     >>> async def ask() -> None:
     ...     async with AsyncClient("http://127.0.0.1:8080") as client:
     ...         made = await client.query("Who signs a claim?")
-    ...         async for event in client.stream("What is paid on a trip?"):
-    ...             print(event.text)
     """
 
     _kind = httpx2.AsyncClient
@@ -311,24 +257,6 @@ class AsyncClient(_Operations):
     async def aclose(self) -> None:
         """Close the connections; nothing may be asked afterwards."""
         await self._http.aclose()
-
-    async def iter_documents(
-        self, *, index: str | None = None, scope: Scope = None, page_size: int | None = None
-    ) -> AsyncIterator[ListedDocument]:
-        """Yield every document that the key may see, by name; arguments as for `list_documents`."""
-        after: str | None = None
-        while True:
-            page = await self.list_documents(index=index, scope=scope, after=after, limit=page_size)
-            for document in page.documents:
-                yield document
-            if page.next is None:
-                return
-            after = page.next
-
-    async def stream(self, question: str, **asked: Unpack[Asked]) -> AsyncIterator[StreamedSpan | Composition]:
-        """Yield passages and the composition, as `Client.stream` does."""
-        for event in await self._send(calls.stream(question, **asked)):
-            yield event
 
     async def _send(self, call: Call[T]) -> T:
         for attempt in itertools.count():

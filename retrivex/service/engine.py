@@ -13,12 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.requests import Request, compose_request, read_request
+from retrivex.composer.requests import compose_request, read_request
 from retrivex.composer.texts import Floats, score_embedded, text_composer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
-from retrivex.model.document import Document
+from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.prompts import Prompt
 from retrivex.reorder import Reorderer
 from retrivex.service.access import Access
@@ -38,7 +37,7 @@ from retrivex.service.collection import CollectionIndex
 from retrivex.service.cutting import read_and_cut
 from retrivex.service.errors import AccessError, NotFoundError
 from retrivex.service.index import Index
-from retrivex.service.playground.settings import Settings, without_files, write_calls
+from retrivex.service.playground.settings import to_options, without_files, write_calls
 from retrivex.service.playground.view import Answer, write_view
 from retrivex.service.uploads import check_name, place
 from retrivex.similarity.deduplicate import find_duplicates
@@ -103,16 +102,13 @@ class Engine:
 
     # -- contexts
 
-    def compose(
-        self, record: Mapping[str, Any], access: Access = ANYONE, shared: Mapping[ChunkKey, Chunk] | None = None
-    ) -> Composition:
+    def compose(self, record: Mapping[str, Any], access: Access = ANYONE) -> Composition:
         """Return the context that hits and chunks of a request make.
 
         Parameters
         ----------
         record : by `schemas/compose-request-1.json`
         access : who asks. Chunks come with the request: without a scope it sees those of the key and those without one
-        shared : chunks that several requests share
 
         Raises
         ------
@@ -122,8 +118,7 @@ class Engine:
         self._check_compose(record)
         overrides = record.get("config") or {}
         strict = overrides.get("strict", self.config.strict) if isinstance(overrides, dict) else False
-        request = read_request(record, shared or {}, strict=strict is True)
-        self.bounds.check_chunks_given(_chunks_of(request))
+        request = read_request(record, {}, strict=strict is True)
         scope = access.narrow(request.scope)
         if request.scope is None and access.scopes is not None:
             scope = access.scopes | {None}
@@ -176,11 +171,10 @@ class Engine:
         }
         answers = []
         for given in (body.settings, *([] if body.compare is None else [body.compare])):
-            settings = Settings.model_validate(given)
-            self._check_config(settings.to_options())
-            asked = read_body(QueryBody, {"question": body.question, "config": settings.to_options()})
-            made = self._ask(index, asked, scope)
-            shown = without_files(settings.apply(self.config))
+            options = to_options(given)
+            self._check_config(options)
+            made = self._ask(index, read_body(QueryBody, {"question": body.question, "config": options}), scope)
+            shown = without_files(self.config.override(**options))
             code = write_calls(body.question, shown, **asks) if address else {}
             answers.append(Answer(made, shown, index.fetch_chunks(made, scope), code))
         return write_view(answers)
@@ -349,20 +343,6 @@ class Engine:
         """
         self._writable(index).delete(doc_id, access.narrow(scope))
 
-    def read_document(self, doc_id: str, access: Access = ANYONE, *, index: str = DEFAULT_INDEX) -> Document:
-        """Return a document with its whole text.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none that who asks may see.
-        LimitError
-            If it is longer than a text may be.
-        """
-        document = self._keeper(index).read(doc_id, access.narrow(None))
-        self.bounds.check_texts([document.text])
-        return document
-
     def resolve(self, record: Mapping[str, Any], access: Access = ANYONE) -> dict[str, Any]:
         """Return what a citation points to, with the text around it.
 
@@ -418,9 +398,7 @@ class Engine:
         if body.compose is not None:
             return self.compose(body.compose, access)
         assert body.composition is not None  # the body was checked
-        made = Composition.from_dict(body.composition)
-        self.bounds.check_composition_given(made)
-        return made
+        return Composition.from_dict(body.composition)
 
     def _check_compose(self, record: Mapping[str, Any]) -> None:
         check_nesting(record)
@@ -431,7 +409,8 @@ class Engine:
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
         bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in (*flat, *given))
-        bounds.check_names(item.get("doc_id") for item in (*flat, *given) if isinstance(item, dict))
+        objects = [item for item in (*flat, *given) if isinstance(item, dict)]
+        bounds.check_names(item.get(name) for item in objects for name in ("doc_id", "chunk_id"))
         self._check_config(record.get("config"))
 
     def _check_config(self, given: Any) -> None:
@@ -445,16 +424,6 @@ class Engine:
     def _check_passages(self, passages: list[Any]) -> None:
         self.bounds.check_count("passages", len(passages), self.bounds.hits)
         self.bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in passages)
-
-
-def _chunks_of(request: Request) -> Iterator[Chunk]:
-    """Yield the chunks that a request brings itself; those that it shares with others are checked once for all."""
-    yield from request.store.own.values()
-    yield from (parent for parent in (request.parents or {}).values() if isinstance(parent, Chunk))
-    for part in request.hits:
-        for hit in part if isinstance(part, list) else [part]:
-            if hit.chunk is not request.store.get(hit.key):
-                yield hit.chunk
 
 
 def _items(value: Any) -> list[Any]:

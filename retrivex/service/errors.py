@@ -26,12 +26,6 @@ class SyntaxProblemError(RefusedError):
     status, kind, title = 400, "syntax", "The body cannot be read"
 
 
-class SlowBodyError(RefusedError):
-    """A body does not come in time."""
-
-    status, kind, title = 408, "slow", "The body comes too slowly"
-
-
 class TooLargeError(RefusedError):
     """A body has more bytes than the service reads."""
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from retrivex.chunking.pieces import make_chunks
@@ -71,30 +70,10 @@ class Index:
         self.name = name
         self.read_only = read_only
         self._store = SQLiteStore(path, read_only=read_only)
-        self._embed = embed
-        self._tokenizer = tokenizer
-        self._opening = Lock()
-        try:
-            self._open_encoder(self._store.vector_model)
-        except BaseException:
-            self._store.close()
-            raise
-
-    def _open_encoder(self, model: str | None) -> None:
-        """Open the encoder of questions, which is that of new documents where the file has vectors of a model."""
-        encoder, said = encoder_for_query(self._embed, self._store, "auto")
-        stored = None if model is None else encoder
-        self._indexer = Indexer(self._store, make_chunker(self._tokenizer), self._tokenizer, stored)
-        self.encoder, self._said, self._model = encoder, said, model
-
-    def _follow_vectors(self) -> None:
-        """Open the encoder again where others gave the file its first vectors, took them away, or changed the model."""
-        if self._store.vector_model == self._model:
-            return
-        with self._opening:
-            model = self._store.vector_model
-            if model != self._model:
-                self._open_encoder(model)
+        self.encoder, self._said = encoder_for_query(embed, self._store, "auto")
+        self._model = self._store.vector_model
+        stored = None if self._model is None else self.encoder
+        self._indexer = Indexer(self._store, make_chunker(tokenizer), tokenizer, stored)
 
     def close(self) -> None:
         """Close the file."""
@@ -115,7 +94,6 @@ class Index:
         """Return the context for a question."""
         by_words = body.mode == "bm25"
         with self._own_name():
-            self._follow_vectors()
             return compose_question(
                 composer,
                 self._store,
@@ -156,11 +134,11 @@ class Index:
             known = self._store.get_info(document.doc_id)
             if known is not None and known.scope != document.scope:
                 raise ConflictError(f"the name {document.doc_id!r} is taken: give the document another one")
-            self._follow_vectors()
-            if self._model is not None and self._indexer.encoder is None:
+            model = self._store.vector_model
+            if model != self._model or (model is not None and self._indexer.encoder is None):
                 raise StoreError(
-                    f"{self._store.path} has vectors of {self._model!r}, which this service cannot make: the document "
-                    "would not be found by them; start the service with their model in `embed`"
+                    f"{self._store.path} has vectors of {model!r}, which this service cannot make: the document would "
+                    "not be found by them; start the service again, with their model in `embed`"
                 )
             return self._indexer.add(document, chunks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -17,7 +17,6 @@ from retrivex.service.conventions.rerank import Rerank, TextRank
 from retrivex.service.problems import MEDIA_TYPE
 
 JSON = "application/json"
-EVENTS = "text/event-stream"
 _COMPONENTS = "#/components/schemas/"
 
 _QUESTION = "Who lives in a hive?"
@@ -67,10 +66,9 @@ class Operation:
     name : its id
     summary : in words
     body : name of the schema of its JSON body; None without one
-    example : of the body, or of the answer where there is no body
+    example : of the body
     answer : schema of the answer
     media_type : of the answer
-    streams : whether it can also be answered with events
     """
 
     name: str
@@ -79,21 +77,15 @@ class Operation:
     example: Any = None
     answer: dict[str, Any] = field(default_factory=lambda: _OBJECT)
     media_type: str = JSON
-    streams: bool = False
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments with which FastAPI adds the route."""
-        answer: dict[str, Any] = {"schema": dict(self.answer)}
-        example = {"examples": {"short": {"value": self.example}}}
         extra: dict[str, Any] = {}
-        if self.body is None:
-            answer |= example
-        else:
-            content = {JSON: {"schema": _ref(self.body), **example}}
+        if self.body is not None:
+            content = {JSON: {"schema": _ref(self.body), "examples": {"short": {"value": self.example}}}}
             extra = {"requestBody": {"required": True, "content": content}}
-        events = {EVENTS: {"schema": {"type": "string"}}} if self.streams else {}
         problem = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": _ref("Problem")}}}
-        done = {"description": "Done.", "content": {self.media_type: answer, **events}}
+        done = {"description": "Done.", "content": {self.media_type: {"schema": dict(self.answer)}}}
         return {
             "operation_id": self.name,
             "summary": self.summary,
@@ -117,7 +109,7 @@ class Operation:
 
 CONTEXTS = (
     Operation("compose", "Compose a context from hits", "ComposeRequest", _COMPOSE, _ref("Composition")),
-    Operation("query", "Ask an index", "QueryBody", _QUERY, _ref("Composition"), streams=True),
+    Operation("query", "Ask an index", "QueryBody", _QUERY, _ref("Composition")),
     Operation(
         "reorder", "Put passages in order", "ReorderBody",
         {"passages": _PASSAGES, "options": {"strategy": "edge_balanced", "top_k": 2}},
@@ -153,27 +145,19 @@ RETRIEVAL = Operation(
     {"knowledge_id": "default", "query": _QUESTION, "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}},
 )  # fmt: skip
 RERANK = Operation("rerank", "Rank documents, as Cohere's and Jina's clients ask", "Rerank", {**_RANKED, "top_n": 1})
-RERANK_V2 = replace(RERANK, name="rerank_v2")
 RANK_TEXTS = Operation(
     "rank_texts", "Rank texts, as clients of Text Embeddings Inference ask", "TextRank",
     {"query": _RANKED["query"], "texts": _RANKED["documents"]}, _LIST,
 )  # fmt: skip
-LIST_INDEXES = Operation(
-    "list_indexes", "List indexes", answer=_record_of(indexes=_list_of(_ref("ListedIndex"))),
-    example={"indexes": [{"name": "default", "keeps_documents": True, "read_only": False}]},
-)  # fmt: skip
+LIST_INDEXES = Operation("list_indexes", "List indexes", answer=_record_of(indexes=_list_of(_ref("ListedIndex"))))
 LIST_DOCUMENTS = Operation(
-    "list_documents", "List documents that the key may see, by name", answer=_ref("DocumentPage"),
-    example={"documents": [], "next": None},
+    "list_documents", "List documents that the key may see, by name", answer=_ref("DocumentPage")
 )  # fmt: skip
-ADD_DOCUMENT = Operation(
-    "add_document", "Add a file", answer=_record_of(documents=_list_of(_ref("Added"))),
-    example={"documents": [{"doc_id": "bees.md", "result": "added", "chunks": 1, "tokens": 16}]},
-)  # fmt: skip
-DELETE_DOCUMENT = Operation("delete_document", "Delete a document", example={"deleted": "bees.md"})
-HEALTH = Operation("health", "Is the process alive?", example={"status": "ok"})
-READY = Operation("ready", "Can it answer?", example={"status": "ready"})
-METRICS = Operation("metrics", "Counts and times", example="# HELP ...", answer=_TEXT, media_type="text/plain")
+ADD_DOCUMENT = Operation("add_document", "Add a file", answer=_record_of(documents=_list_of(_ref("Added"))))
+DELETE_DOCUMENT = Operation("delete_document", "Delete a document")
+HEALTH = Operation("health", "Is the process alive?")
+READY = Operation("ready", "Can it answer?")
+METRICS = Operation("metrics", "Counts and times", answer=_TEXT, media_type="text/plain")
 
 UPLOAD = {
     **_record_of(file={"type": "string", "format": "binary", "description": "a file of a known type"}),
@@ -199,8 +183,6 @@ def components() -> dict[str, Any]:
         made |= _lift(kind.__name__, TypeAdapter(kind).json_schema())
     for operation in CONTEXTS:
         batch = _record_of(requests={**_list_of(_ref(str(operation.body))), "minItems": 1})
-        if operation.name == "compose":
-            batch["properties"]["chunks"] = _list_of(_ref("ComposeRequest_chunk"))
         made[f"{operation.body}Batch"] = {**batch, "additionalProperties": False}
     return made
 

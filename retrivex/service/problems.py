@@ -79,8 +79,6 @@ def problem_of(error: Exception) -> Problem:
 def _headers(error: RefusedError) -> dict[str, str]:
     if error.status == 401:
         return {"WWW-Authenticate": "Bearer"}
-    if error.status == 408:
-        return {"Connection": "close"}  # what is left of the body would be taken for the next request
     if error.status in (429, 503):
         return _retry(error.retry_after_s if isinstance(error, BusyError) else RETRY_S)
     return {}

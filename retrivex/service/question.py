@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.expand import NO_HITS
 from retrivex.composition.composition import Composition
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import EncoderError
 from retrivex.model.chunk import Scope
 from retrivex.retrieval.local import LocalRetriever, RetrievalMode
 from retrivex.stores import SQLiteStore, Where
@@ -49,7 +47,7 @@ def compose_question(
     hits = retriever.retrieve(question, k, scope, where)
     if used == "dense" and "score_scale" not in composer.config.model_fields_set:
         overrides.setdefault("score_scale", "cosine")
-    vector = _encode(encoder, question) if used != "bm25" and encoder is not None and hits else None
+    vector = np.asarray(encoder.encode([question]))[0] if used != "bm25" and encoder is not None and hits else None
     made = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope, **overrides)
     before = (said,) if said else retriever.warnings
     # the retriever, whose fault it is for the composer, is this function itself
@@ -68,11 +66,3 @@ def _why_nothing(store: SQLiteStore, scope: Scope, where: Where | None) -> str:
     if not scope and any(name is not None for name in store.info().scopes):
         reasons.append("those that have are in a scope, which was not given")
     return f"nothing found: {', or '.join(reasons)}; try other words"
-
-
-def _encode(encoder: Encoder, question: str) -> NDArray[np.floating[Any]]:
-    vectors = np.asarray(encoder.encode([question]))
-    if vectors.ndim != 2 or len(vectors) != 1:
-        raise EncoderError(f"encoder {encoder.name!r} gave the shape {vectors.shape} for one question, not (1, d)")
-    vector: NDArray[np.floating[Any]] = vectors[0]
-    return vector

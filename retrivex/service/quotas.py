@@ -24,7 +24,7 @@ class Quotas:
     Examples
     --------
     >>> quotas = Quotas(rate=1, concurrency=1)
-    >>> with quotas.admit("acme"), quotas.admit("wayne"), quotas.hold("acme"):
+    >>> with quotas.admit("acme"), quotas.admit("wayne"), quotas.admit("acme"):
     ...     pass
     Traceback (most recent call last):
     retrivex.service.errors.RateError: this key has 1 request under way: the limit is 1; wait for one to end
@@ -46,20 +46,6 @@ class Quotas:
         RateError
             If the key asks too often, or has too many requests under way.
         """
-        with self.hold(key):
-            if key is not None:
-                self._spend(key)
-            yield
-
-    @contextmanager
-    def hold(self, key: str | None) -> Iterator[None]:
-        """Count what is under way of a key while the block runs, and not how often it asks.
-
-        Raises
-        ------
-        RateError
-            If there is too much of it.
-        """
         if key is None:
             yield
             return
@@ -68,6 +54,7 @@ class Quotas:
             requests = "1 request" if running == 1 else f"{running} requests"
             message = f"this key has {requests} under way: the limit is {self._concurrency}; wait for one to end"
             raise RateError(message, 1.0)
+        self._spend(key)
         self._running[key] += 1
         try:
             yield

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
 from retrivex.errors import LoadError, install_hint, quoted
-from retrivex.model.chunk import Chunk, ChunkKey
-from retrivex.model.serialization import chunk_from_dict
 from retrivex.service import openapi
 from retrivex.service.access import Access
 from retrivex.service.answers import DocumentPage, ListedDocument, ListedIndex
@@ -24,17 +21,16 @@ from retrivex.service.conventions.dify import retrieve_records
 from retrivex.service.conventions.openai import search_vector_store
 from retrivex.service.conventions.rerank import rank_texts, rerank_documents
 from retrivex.service.engine import Engine
-from retrivex.service.errors import BusyError, LimitError, MediaTypeError, SlowBodyError, SyntaxProblemError
+from retrivex.service.errors import BusyError, LimitError, MediaTypeError, SyntaxProblemError
 from retrivex.service.keys import Keys
 from retrivex.service.metrics import MEDIA_TYPE as METRICS_TYPE
 from retrivex.service.metrics import Metrics
-from retrivex.service.openapi import EVENTS, JSON, Operation
+from retrivex.service.openapi import JSON, Operation
 from retrivex.service.problems import problem_of
 from retrivex.service.quotas import Quotas
 from retrivex.service.settings import Settings
-from retrivex.service.wire import check_size, read_json, write_json
+from retrivex.service.wire import read_json, write_json
 from retrivex.service.work import Work
-from retrivex.stores.memory import index_chunks
 from retrivex.stores.sqlite.inspection import DocumentInfo
 
 try:
@@ -46,8 +42,8 @@ except ImportError as error:
 
 T = TypeVar("T")
 Record: TypeAlias = dict[str, Any]
-Call: TypeAlias = Callable[..., Any]
-"""Answers a record for who asks; in a batch of `compose` also with the chunks that its requests share."""
+Call: TypeAlias = Callable[[Record, Access], Any]
+"""Answers a record for who asks."""
 
 _FORM_FIELDS = 4
 IndexName = Annotated[str, Query(description="name of the index", max_length=200)]
@@ -95,19 +91,11 @@ class Service:
 
         Raises
         ------
-        SlowBodyError
-            If it is not there in time.
         SyntaxProblemError
             If its sender is gone before it is whole.
         """
-        seconds = self.settings.timeout_s
         try:
-            async with asyncio.timeout(seconds):
-                return await body
-        except TimeoutError:
-            raise SlowBodyError(
-                f"the body did not come within {seconds:g} s, the limit: send less, or over a faster connection"
-            ) from None
+            return await body
         except ClientDisconnect:
             raise SyntaxProblemError("the connection ended before the body was whole: send it again") from None
 
@@ -124,7 +112,7 @@ class Service:
         with self.quotas.admit(access.key):
             raw = await self.read(request.body())
             body = await self.work.do(lambda: self.write(job(read_json(raw), access)))
-            return Response(body, media_type=EVENTS if body.startswith(b"event: ") else JSON)
+            return Response(body, media_type=JSON)
 
     def write(self, made: Any) -> bytes:
         """Return an answer as bytes, which are bounded."""
@@ -160,16 +148,13 @@ def _add_post(router: APIRouter, service: Service, path: str, operation: Operati
 def _add_contexts(router: APIRouter, service: Service) -> None:
     engine = service.engine
 
-    def compose(record: Record, access: Access, shared: Mapping[ChunkKey, Chunk] | None = None) -> Record:
-        return _show(record, engine.compose(record, access, shared))
-
     def prompt(record: Record, access: Access) -> Record:
         made, composition = engine.prompt(record, access)
         shown = {"messages": made.messages, "system": made.system, "left_out": made.left_out, "tokens": made.tokens}
         return {**shown, "composition": composition.to_dict()}
 
     calls: dict[str, Call] = {
-        "compose": compose,
+        "compose": lambda record, access: _show(record, engine.compose(record, access)),
         "query": lambda record, access: _show(record, engine.query(record, access)),
         "reorder": lambda record, _: engine.reorder(record),
         "deduplicate": lambda record, _: engine.deduplicate(record),
@@ -177,27 +162,14 @@ def _add_contexts(router: APIRouter, service: Service) -> None:
         "resolve": lambda record, access: engine.resolve(record, access),
     }
 
-    async def ask(request: Request) -> Response:
-        wanted = EVENTS in request.headers.get("accept", "")
-
-        def call(record: Record, access: Access) -> Any:
-            made = calls["query"](record, access)
-            return _write_events(made, engine.bounds) if wanted or record.get("stream") is True else made
-
-        return await service.answer_json(request, call)
-
     async def view(request: Request) -> Response:
         address = str(request.base_url)
         return await service.answer_json(request, lambda record, access: engine.view(record, access, address=address))
 
     for operation in openapi.CONTEXTS:
         name, call = operation.name, calls[operation.name]
-        many = _many(service, call, shared=name == "compose")
-        _add_post(router, service, f"/v1/{name}/batch", operation.batch(), many)
-        if name == "query":
-            router.add_api_route("/v1/query", ask, methods=["POST"], **operation.arguments())
-        else:
-            _add_post(router, service, f"/v1/{name}", operation, call)
+        _add_post(router, service, f"/v1/{name}/batch", operation.batch(), _many(service, call))
+        _add_post(router, service, f"/v1/{name}", operation, call)
     router.add_api_route("/v1/view", view, methods=["POST"], **openapi.VIEW.arguments())
 
 
@@ -205,39 +177,11 @@ def _show(record: Record, made: Composition) -> Record:
     return {"id": record.get("id"), **made.to_dict(trace=record.get("trace") is True)}
 
 
-def _write_events(made: Record, bounds: Bounds) -> bytes:
-    """Return a composition as server-sent events: a span each, and then the whole; JSON holds no empty line."""
-    events = []
-    for number, span in enumerate(made["spans"], start=1):
-        citations = [citation for citation in made["citations"] if citation["number"] == number]
-        event = {"number": number, "doc_id": span["doc_id"], "text": span["text"], "citations": citations}
-        events.append(b"event: span\ndata: " + write_json(event) + b"\n\n")
-    events.append(b"event: composition\ndata: " + write_json(made) + b"\n\n")
-    return check_size(b"".join(events), bounds.answer)
-
-
-def _many(service: Service, call: Call, *, shared: bool) -> Call:
-    bounds = service.engine.bounds
-
+def _many(service: Service, call: Call) -> Call:
     def answer(record: Record, access: Access) -> bytes:
-        more = [_read_shared(bounds, record.pop("chunks", None))] if shared else []
-        requests = _read_batch(bounds, record)
-        return _answer_all(service, requests, lambda one: call(one, access, *more))
+        return _answer_all(service, _read_batch(service.engine.bounds, record), lambda one: call(one, access))
 
     return answer
-
-
-def _read_shared(bounds: Bounds, chunks: Any) -> Mapping[ChunkKey, Chunk]:
-    if chunks is None:
-        return {}
-    if not isinstance(chunks, list) or not all(isinstance(chunk, dict) for chunk in chunks):
-        raise RequestError("'chunks' must be a list of chunk objects, shared by all requests")
-    bounds.check_count("chunks", len(chunks), bounds.chunks)
-    bounds.check_texts(chunk.get("text") for chunk in chunks)
-    bounds.check_names(chunk.get("doc_id") for chunk in chunks)
-    made = [chunk_from_dict(chunk) for chunk in chunks]
-    bounds.check_chunks_given(made)
-    return index_chunks(made)
 
 
 def _read_batch(bounds: Bounds, record: Record) -> list[Any]:
@@ -245,7 +189,7 @@ def _read_batch(bounds: Bounds, record: Record) -> list[Any]:
     if not isinstance(requests, list) or not requests:
         raise RequestError("'requests' is missing or empty: give a list of requests")
     if record:
-        raise RequestError(f"the key {sorted(record)[0]!r} is unknown: a batch has requests, and for compose chunks")
+        raise RequestError(f"the key {sorted(record)[0]!r} is unknown: a batch has requests")
     bounds.check_count("requests", len(requests), bounds.batch)
     return requests
 

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     max_documents: int = Field(_BOUNDS.documents, ge=1, description="of one uploaded file of JSON Lines")
     upload_s: float = Field(_BOUNDS.load.timeout_s, gt=0, description="seconds for reading and cutting an upload")
     upload_memory_bytes: int = Field(_BOUNDS.load.memory_bytes, ge=1024**2, description="memory for reading one")
-    timeout_s: float = Field(30.0, gt=0, description="seconds for a body to come, and for a request to be answered")
+    timeout_s: float = Field(30.0, gt=0, description="seconds for a request to be answered")
     max_connections: int = Field(1000, ge=1, description="open connections of a worker; more get 503")
     threads: int = Field(2, ge=1, le=64, description="requests that a worker answers at once, beside uploads")
     queue: int = Field(16, ge=0, description="requests that wait in a worker; more get 503")

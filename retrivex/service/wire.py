@@ -60,23 +60,12 @@ def write_json(value: Any, most: int | None = None) -> bytes:
         body = escape_halves(_ENCODER.encode(value)).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise RequestError(f"the answer cannot be written as JSON: {error}; send finite numbers") from error
-    return body if most is None else check_size(body, most)
-
-
-def check_size(answer: bytes, most: int) -> bytes:
-    """Return an answer that has no more bytes than may be.
-
-    Raises
-    ------
-    LimitError
-        If it has.
-    """
-    if len(answer) > most:
+    if most is not None and len(body) > most:
         raise LimitError(
             f"the answer has more than {most:,} bytes, the limit: ask for fewer hits or a smaller budget, without the "
             "trace, or for a shorter part or page"
         )
-    return answer
+    return body
 
 
 def _refuse(name: str) -> NoReturn:

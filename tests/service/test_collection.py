@@ -71,7 +71,7 @@ def test_citations_resolve_with_what_stands_around_them(engine: Engine) -> None:
 
 def test_a_citation_is_opened_by_its_characters_alone(engine: Engine) -> None:
     answer = open_citation(engine, {"citation": "bees.md#20-41", "index": "manuals", "around": 9}, ANYONE)
-    assert answer.text == "bees.md#11-50:\n\nn hives. A hive has one queen. She lays"
+    assert answer == "bees.md#11-50:\n\nn hives. A hive has one queen. She lays"
 
 
 @pytest.mark.parametrize("place", [{"char_start": 50, "char_end": 5000}, {"char_start": 9, "char_end": 5}, {}])
@@ -101,8 +101,6 @@ def test_it_is_not_written_to_and_lists_no_documents(engine: Engine) -> None:
         engine.delete_document("bees.md", index="manuals")
     with pytest.raises(NotFoundError, match="no list of documents"):
         engine.list_documents(index="manuals")
-    with pytest.raises(NotFoundError, match="ask it"):
-        engine.read_document("bees.md", index="manuals")
 
 
 def test_the_page_shows_what_became_of_its_chunks(engine: Engine) -> None:

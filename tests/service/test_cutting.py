@@ -148,7 +148,7 @@ def test_a_file_whose_chunks_repeat_too_much_is_refused(raw: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ({"doc_id": "x" * 1_001, "text": "Bees."}, "a doc_id has 1,001 characters: the limit is 1,000; shorten it"),
+        ({"doc_id": "x" * 1_001, "text": "Bees."}, "a name has 1,001 characters: the limit is 1,000; shorten it"),
         ({"id": "x", "text": "Bees.", "metadata": {"a": "b" * 70_000}}, r"would carry 70,\d+ characters of headings"),
         ({"id": "x", "text": "Bees.", "title": "t" * 70_000}, "a title has 70,000 characters: the limit is 65,536"),
     ],

@@ -39,5 +39,5 @@ def test_a_request_that_fails_is_no_longer_under_way() -> None:
     for _ in range(3):
         with pytest.raises(KeyError), quotas.admit("acme"):
             raise KeyError
-    with quotas.hold("acme"), pytest.raises(RateError, match="1 request under way"), quotas.admit("acme"):
+    with quotas.admit("acme"), pytest.raises(RateError, match="1 request under way"), quotas.admit("acme"):
         pass

@@ -20,7 +20,6 @@ from retrivex.service.bodies import Body, read_body
 from retrivex.service.conventions.search import (
     MAX_CONDITIONS,
     Passage,
-    check_size,
     field_of,
     find_passages,
 )
@@ -87,7 +86,6 @@ def retrieve_records(engine: Engine, record: Mapping[str, Any], access: Access) 
     body = read_body(Retrieval, record)
     condition = body.metadata_condition or MetadataCondition()
     conditions = condition.conditions or []
-    check_size(sum(len(_names_of(one)) for one in conditions))
     logic = "any" if condition.logical_operator == "or" else "all"
     where = {logic: list(map(_where_of, conditions))} if conditions else None
     setting = body.retrieval_setting

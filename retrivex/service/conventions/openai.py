@@ -17,14 +17,10 @@ from retrivex.service.bodies import Body, read_body
 from retrivex.service.conventions.search import (
     MAX_CONDITIONS,
     Passage,
-    check_size,
     field_of,
     find_passages,
 )
 from retrivex.service.engine import Engine
-
-_MOST_ATTRIBUTES, _LONGEST_NAME, _LONGEST_TEXT = 16, 64, 512
-"""Attributes of a result, as the convention limits them."""
 
 _OPERATORS = {"gt": "above", "gte": "min", "lt": "below", "lte": "max"}
 
@@ -89,7 +85,6 @@ def search_vector_store(engine: Engine, index: str, record: Mapping[str, Any], a
     """
     body = read_body(VectorStoreSearch, record)
     queries = [body.query] if isinstance(body.query, str) else body.query
-    check_size(_count(body.filters))
     found = find_passages(
         engine,
         access,
@@ -106,12 +101,6 @@ def search_vector_store(engine: Engine, index: str, record: Mapping[str, Any], a
         "has_more": False,
         "next_page": None,
     }
-
-
-def _count(given: Comparison | Compound | None) -> int:
-    if isinstance(given, Compound):
-        return sum(map(_count, given.filters))
-    return 0 if given is None else 1
 
 
 def _where_of(given: Comparison | Compound) -> dict[str, Any]:
@@ -135,18 +124,11 @@ def _result_of(passage: Passage) -> dict[str, Any]:
         "file_id": passage.doc_id,
         "filename": passage.doc_id,
         "score": passage.score,
-        "attributes": _attributes_of({**passage.place, **passage.metadata, **passage.place}),
+        "attributes": _attributes_of({**passage.metadata, **passage.place}),
         "content": [{"type": "text", "text": passage.text}],
     }
 
 
 def _attributes_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the convention has room for: the first 16 names with plain values, neither of them too long."""
-    kept = {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, _Scalar)
-        and len(name) <= _LONGEST_NAME
-        and not (isinstance(value, str) and len(value) > _LONGEST_TEXT)
-    }
-    return dict(list(kept.items())[:_MOST_ATTRIBUTES])
+    """Return what the convention has room for: plain values."""
+    return {name: value for name, value in values.items() if isinstance(value, _Scalar)}

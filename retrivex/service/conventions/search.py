@@ -10,10 +10,9 @@ from retrivex.composer.requests import RequestError
 from retrivex.model.span import Span
 from retrivex.service.access import Access
 from retrivex.service.engine import Engine
-from retrivex.service.errors import LimitError
 
 MAX_CONDITIONS = 100
-"""Conditions of one filter, and values of one list."""
+"""Conditions of one list, and values of one."""
 
 _FIELDS = {"doc_id": "doc_id", "file_id": "doc_id", "filename": "doc_id", "page": "page", "timestamp": "timestamp"}
 """Names of a filter that mean something else than custom metadata."""
@@ -95,17 +94,3 @@ def field_of(name: str) -> str:
     if name == "scope":
         raise RequestError("a filter on 'scope' is refused: the key says which are searched; leave it out")
     return _FIELDS.get(name, f"metadata.{name}")
-
-
-def check_size(conditions: int) -> None:
-    """Refuse a filter that is too large.
-
-    Raises
-    ------
-    LimitError
-        If it has more than 100 conditions.
-    """
-    if conditions > MAX_CONDITIONS:
-        raise LimitError(
-            f"the filter has {conditions:,} conditions: the limit is {MAX_CONDITIONS}; use lists of values"
-        )

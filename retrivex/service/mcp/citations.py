@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -14,7 +15,6 @@ from retrivex.errors import quoted
 _CITATION = re.compile(r"(?P<doc_id>.+)#(?:(?P<start>\d{1,15})-(?P<end>\d{1,15})|chunk-(?P<chunk>\d{1,15}))", re.DOTALL)
 # a name with these would not stay on its line, or be read without the white space that it begins with
 _ESCAPED = re.compile(r"\A\s+|[%\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SCHEME = "retrivex:///"
 
 
 def write_citation(doc_id: str, char_start: int | None, char_end: int | None, chunk_id: int) -> str:
@@ -54,56 +54,11 @@ def read_citation(text: str) -> dict[str, Any]:
     return {"doc_id": doc_id, "char_start": int(found["start"]), "char_end": int(found["end"])}
 
 
-def list_sources(citations: Iterable[Citation]) -> list[dict[str, Any]]:
-    """Return what the numbers in a context stand for, a source a number: its chunks are cited as one."""
-    sources: dict[int, dict[str, Any]] = {}
-    for citation in citations:
-        start, end = citation.char_start, citation.char_end
-        known = sources.setdefault(
-            citation.number,
-            {
-                "number": citation.number,
-                "doc_id": citation.doc_id,
-                "chunk_id": citation.chunk_id,
-                "char_start": start,
-                "char_end": end,
-                "page": citation.page,
-                "heading_path": list(citation.heading_path),
-            },
-        )
-        if start is not None and end is not None and known["char_start"] is not None:
-            known["char_start"], known["char_end"] = min(start, known["char_start"]), max(end, known["char_end"])
-    for source in sources.values():
-        place = (source["doc_id"], source["char_start"], source["char_end"], source["chunk_id"])
-        source["citation"] = write_citation(*place)
+def list_sources(citations: Iterable[Citation]) -> list[Citation]:
+    """Return what the numbers in a context stand for, a source a number: its chunks are one."""
+    sources: dict[int, Citation] = {}
+    for one in citations:
+        known = sources.setdefault(one.number, one)
+        if known.char_end is not None and one.char_end is not None:
+            sources[one.number] = replace(known, char_end=max(known.char_end, one.char_end))
     return list(sources.values())
-
-
-def write_uri(index: str, doc_id: str) -> str:
-    """Return the address of a document as a resource.
-
-    Examples
-    --------
-    >>> write_uri("default", "a b/c.md")
-    'retrivex:///default/a%20b%2Fc.md'
-    """
-    return f"{_SCHEME}{quote(index, safe='')}/{quote(doc_id, safe='')}"
-
-
-def read_uri(uri: str) -> tuple[str, str]:
-    """Return the index and the document of an address.
-
-    Raises
-    ------
-    RequestError
-        If it is the address of no document.
-
-    Examples
-    --------
-    >>> read_uri("retrivex:///default/a%20b%2Fc.md")
-    ('default', 'a b/c.md')
-    """
-    index, _, doc_id = uri.removeprefix(_SCHEME).partition("/")
-    if not uri.startswith(_SCHEME) or not index or not doc_id:
-        raise RequestError(f"uri is {quoted(uri)}: documents have {_SCHEME}INDEX/NAME; take one of resources/list")
-    return unquote(index), unquote(doc_id)

@@ -51,11 +51,10 @@ class Door:
         Raises
         ------
         RetrivexError
-            If it brings no key where one is needed, or its body does not come.
+            If it brings no key where one is needed.
         """
-        access = request.state.access = self._service.authorize(request)
-        with self._service.quotas.hold(access.key):
-            return _HandedOver(self._manager, await self._service.read(request.body()))
+        request.state.access = self._service.authorize(request)
+        return _HandedOver(self._manager)
 
     async def _do(self, context: Context, job: Callable[[Access], Any]) -> Any:
         assert context.request is not None  # over HTTP, each message has its request
@@ -65,15 +64,11 @@ class Door:
 
 
 class _HandedOver(Response):
-    """An answer that the manager writes, to a body that has been read."""
+    """An answer that the manager writes."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, raw: bytes) -> None:
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
         super().__init__()
         self._manager = manager
-        self._messages = [{"type": "http.request", "body": raw, "more_body": False}]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def again() -> Any:
-            return self._messages.pop() if self._messages else await receive()
-
-        await self._manager.handle_request(scope, again, send)
+        await self._manager.handle_request(scope, receive, send)

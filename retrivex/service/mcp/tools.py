@@ -1,17 +1,18 @@
-"""What tools and resources answer: arguments in, text for a model out. Nothing here knows the protocol."""
+"""What tools answer: arguments in, text for a model out. Nothing here knows the protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field
 
+from retrivex.composition.composition import Citation
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX, Body, IndexName, read_body
 from retrivex.service.engine import Engine
-from retrivex.service.mcp.citations import list_sources, read_citation, read_uri, write_citation
+from retrivex.service.mcp.citations import list_sources, read_citation, write_citation
 
 INSTRUCTIONS = (
     "Answers come from documents of the user. Call search with a question in whole words; cite its passages by their "
@@ -38,20 +39,6 @@ class OpenArguments(Body):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool answers.
-
-    Parameters
-    ----------
-    text : that a model reads
-    meta : the same places as plain JSON types, for programs; models do not see it
-    """
-
-    text: str
-    meta: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class ToolOf:
     """A tool: how it is described, and what it does.
 
@@ -65,10 +52,10 @@ class ToolOf:
     title: str
     description: str
     arguments: type[Body]
-    call: Callable[[Engine, Mapping[str, Any], Access], Answer]
+    call: Callable[[Engine, Mapping[str, Any], Access], str]
 
 
-def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> Answer:
+def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> str:
     """Return the context for a question, with its sources.
 
     Raises
@@ -79,16 +66,13 @@ def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> Answ
     asked = read_body(SearchArguments, arguments)
     config = {} if asked.budget is None else {"token_budget": asked.budget}
     made = engine.query({"question": asked.question, "index": asked.index, "config": config}, access)
-    sources = list_sources(made.citations)
-    lines = [f"[{source['number']}] {_describe(source)}" for source in sources]
-    if made.text.strip():
-        text = "\n".join([made.text, "", "Sources, to be cited by number and read further with open:", *lines])
-    else:
-        text = "\n".join(["No passage was found.", *made.warnings])
-    return Answer(text, {"citations": sources, "tokens": made.tokens, "warnings": list(made.warnings)})
+    lines = [f"[{source.number}] {_describe(source)}" for source in list_sources(made.citations)]
+    if not made.text.strip():
+        return "\n".join(["No passage was found.", *made.warnings])
+    return "\n".join([made.text, "", "Sources, to be cited by number and read further with open:", *lines])
 
 
-def open_citation(engine: Engine, arguments: Mapping[str, Any], access: Access) -> Answer:
+def open_citation(engine: Engine, arguments: Mapping[str, Any], access: Access) -> str:
     """Return the text of a citation with what stands around it.
 
     Raises
@@ -103,25 +87,13 @@ def open_citation(engine: Engine, arguments: Mapping[str, Any], access: Access) 
     page = f", page {found['page']}" if found["page"] is not None else ""
     if found["char_start"] is None:
         head = f"{asked.citation.strip()}{title}, of which only this text is known:"
-        return Answer(f"{head}\n\n{found['text']}", {"place": found})
+        return f"{head}\n\n{found['text']}"
     start = found["char_start"] - len(found["before"])
     end = found["char_end"] + len(found["after"])
     shown = write_citation(found["doc_id"], start, end, 0)
     length = "" if found["characters"] is None else f", of {found['characters']:,} characters"
     head = f"{shown}{title}{page}{length}:"
-    return Answer(f"{head}\n\n{found['before']}{found['text']}{found['after']}", {"place": found})
-
-
-def read_resource(engine: Engine, uri: str, access: Access) -> str:
-    """Return the whole text of a document.
-
-    Raises
-    ------
-    RetrivexError
-        If there is none that who asks may see, or it is too long.
-    """
-    index, doc_id = read_uri(uri)
-    return engine.read_document(doc_id, access, index=index).text
+    return f"{head}\n\n{found['before']}{found['text']}{found['after']}"
 
 
 TOOLS = {
@@ -153,8 +125,9 @@ def input_schema(model: type[Body], engine: Engine) -> dict[str, Any]:
     return schema
 
 
-def _describe(source: Mapping[str, Any]) -> str:
-    details = [" > ".join(" ".join(heading.split()) for heading in source["heading_path"])]
-    details.append("" if source["page"] is None else f"page {source['page']}")
+def _describe(source: Citation) -> str:
+    place = write_citation(source.doc_id, source.char_start, source.char_end, source.chunk_id)
+    details = [" > ".join(" ".join(heading.split()) for heading in source.heading_path)]
+    details.append("" if source.page is None else f"page {source.page}")
     shown = ", ".join(filter(None, details))
-    return f"{source['citation']} ({shown})" if shown else str(source["citation"])
+    return f"{place} ({shown})" if shown else place

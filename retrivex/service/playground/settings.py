@@ -4,53 +4,34 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
-from pydantic import Field
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from retrivex.config import MAX_WINDOW, Effort, FormulaWeights, RetrievalConfig
+from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Scope, allowed_scopes
-from retrivex.model.options import Options
-from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.stores import Where
 from retrivex.tokens.tokenizer import FILE_SUFFIX
 
 _USUAL = RetrievalConfig()
 
 
-class Settings(Options):
-    """What can be turned on the page; what is left out stays as the service was started."""
+def to_options(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the composer that settings of the page stand for; what is None stays as it is.
 
-    token_budget: int | None = Field(default=None, ge=1, description="Most tokens of context.")
-    window: int | None = Field(
-        default=None, ge=0, le=MAX_WINDOW, description="Neighbours on each side of a hit; null: as many as needed."
-    )
-    effort: Effort | None = Field(default=None, description="How far the budget is filled.")
-    order: OrderingStrategy | None = Field(default=None, description="Order of the passages.")
-    scoring: Literal["auto", "weighted", "calibrated"] | None = Field(default=None, description="The scorer.")
-
-    def apply(self, config: RetrievalConfig) -> RetrievalConfig:
-        """Return the config with these settings on top.
-
-        Examples
-        --------
-        >>> Settings(token_budget=300).apply(RetrievalConfig(numbered=False)).token_budget
-        300
-        """
-        return config.override(**self.to_options())
-
-    def to_options(self) -> dict[str, Any]:
-        """Return the options of the composer that these settings stand for.
-
-        Examples
-        --------
-        >>> Settings(window=None).to_options()
-        {'window': 2, 'pool_factor': 8.0}
-        """
-        given = {"ordering_strategy" if name == "order" else name: value for name, value in self if value is not None}
-        if self.window is None and "window" in self.model_fields_set:  # given as null, and not left out
-            given |= {name: getattr(_USUAL, name) for name in ("window", "pool_factor")}
-        return given
+    Examples
+    --------
+    >>> to_options({"order": "document", "effort": None})
+    {'ordering_strategy': 'document'}
+    >>> to_options({"window": None})
+    {'window': 2, 'pool_factor': 8.0}
+    """
+    given = {"ordering_strategy" if name == "order" else name: value for name, value in settings.items()}
+    options = {name: value for name, value in given.items() if value is not None}
+    if "window" in given and given["window"] is None:  # as many neighbours as needed
+        options |= {name: getattr(_USUAL, name) for name in ("window", "pool_factor")}
+    return options
 
 
 def settings_of(config: RetrievalConfig) -> dict[str, Any]:
@@ -114,11 +95,9 @@ def changed_options(config: RetrievalConfig, base: RetrievalConfig | None = None
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, FormulaWeights):
-        return value.model_dump()
     try:
-        return json.loads(json.dumps(value, default=str if hasattr(value, "__fspath__") else None))
-    except TypeError:
+        return to_jsonable_python(value)
+    except PydanticSerializationError:  # a function
         return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import Any
 import pytest
 from support.client_calls import KINDS, call_operation
 from support.service_process import ServiceProcess
-from support.service_world import CHUNKS, COMPOSE, PASSAGES, make_index
+from support.service_world import make_index
 
-from retrivex import Chunk, ChunkMetadata, Composition, Passage, RetrievalConfig, SeedHit, SpanComposer
+from retrivex import Composition
 from retrivex.errors import RetrivexError
-from retrivex.reorder import Reorderer
 from retrivex.service.answers import ListedIndex
 from retrivex.service.keys import Keys
-from retrivex.similarity.deduplicate import find_duplicates
 
 pytestmark = pytest.mark.integration
 
@@ -58,67 +55,6 @@ def test_a_question_gives_a_composition_whose_citations_resolve(ask: Ask) -> Non
         assert found.doc_id == "bees.md"
 
 
-def test_the_context_of_hits_is_the_one_of_the_library(ask: Ask) -> None:
-    chunks = [Chunk(chunk["text"], ChunkMetadata(chunk["doc_id"], chunk["chunk_id"])) for chunk in CHUNKS]
-    hits = [SeedHit(chunks[1], 0.8)]
-    config = {"token_budget": 12}
-    own = SpanComposer(RetrievalConfig(tokenizer="estimate", **config)).compose(
-        hits, {chunk.key: chunk for chunk in chunks}, query=QUESTION
-    )
-    made = ask(lambda client: client.compose(hits, chunks, question=QUESTION, config=config))
-    again = ask(lambda client: client.compose(COMPOSE["hits"], CHUNKS, question=QUESTION, config=config))
-    several = ask(lambda client: client.compose([hits, hits], chunks, question=QUESTION, config=config))
-    assert made == again == own
-    assert several.text == own.text
-
-
-def test_parents_and_vectors_reach_the_service(ask: Ask) -> None:
-    chunk = Chunk("A hive has one queen.", ChunkMetadata("bees", 1, parent_id="p"), [1.0, 0.0])
-    parents = {"p": Chunk("Bees. A hive has one queen. Eggs.", ChunkMetadata("bees", 0))}
-    made = ask(lambda client: client.compose([SeedHit(chunk, 0.5)], parents=parents, query_embedding=(1, 0)))
-    assert "A hive has one queen." in made.text
-
-
-def test_spans_are_streamed_before_the_composition(ask: Ask) -> None:
-    *spans, made = ask(lambda client: client.stream(QUESTION, k=3))
-    assert [(span.number, span.doc_id) for span in spans] == [(1, "bees.md")]
-    assert spans[0].citations == made.citations
-    assert made == ask(lambda client: client.query(QUESTION, k=3))
-
-
-def test_a_prompt_of_a_composition_a_question_or_hits(ask: Ask) -> None:
-    made = ask(lambda client: client.query(QUESTION))
-    of_made = ask(lambda client: client.prompt(made, api="anthropic", max_tokens=2000))
-    own = made.chat(api="anthropic", max_tokens=2000)
-    assert (of_made.messages, of_made.system, of_made.tokens) == (own.messages, own.system, own.tokens)
-    assert of_made.composition == made
-    of_question = ask(lambda client: client.prompt({"question": QUESTION}, api="anthropic", max_tokens=2000))
-    assert of_question.messages == own.messages
-    of_hits = ask(lambda client: client.prompt({"hits": COMPOSE["hits"], "chunks": CHUNKS, "question": QUESTION}))
-    assert "A hive has one queen." in str(of_hits.messages)
-
-
-# ---- passages
-
-
-def test_passages_come_back_as_the_objects_that_were_given(ask: Ask) -> None:
-    given = [Passage(str(one["id"]), one["text"], one["score"], {"page": 1.5, 2: "x"}) for one in PASSAGES]
-    given.append(given[0])  # twice the same
-    options = {"strategy": "score_desc", "top_k": 3}
-    made = ask(lambda client: client.reorder(given, question=QUESTION, options=options))
-    own = Reorderer(**options).reorder_with_diagnostics(given, QUESTION)
-    assert [id(one) for one in made.passages] == [id(one) for one in own.passages]
-    changing = {"step_ms": {}}
-    assert dataclasses.replace(made.diagnostics, **changing) == dataclasses.replace(own.diagnostics, **changing)
-
-
-def test_duplicates_are_those_of_the_library(ask: Ask) -> None:
-    for given in ([one["text"] for one in PASSAGES], PASSAGES, [Passage(**one) for one in PASSAGES]):
-        made = ask(lambda client, given=given: client.deduplicate(given, threshold=0.6))
-        assert list(made.duplicates) == find_duplicates(given, 0.6, "first")
-        assert [id(one) for one in made.passages] == [id(one) for one in given[:3]]
-
-
 # ---- documents
 
 
@@ -129,8 +65,8 @@ def test_documents_are_added_listed_and_deleted(ask: Ask, tmp_path: Path) -> Non
     assert (added.doc_id, added.result) == ("wasps.md", "added")
     [again] = ask(lambda client: client.add_document(path.read_bytes(), name="wasps.md"))
     assert again.result == "unchanged"
-    listed = ask(lambda client: client.iter_documents(page_size=1))
-    assert [document.doc_id for document in listed] == ["bees.md", "wasps.md"]
+    first = ask(lambda client: client.list_documents(limit=1))
+    assert ([document.doc_id for document in first.documents], first.next) == (["bees.md"], "bees.md")
     assert ask(lambda client: client.list_indexes()) == (ListedIndex("default", True, False),)
     page = ask(lambda client: client.list_documents(after="bees.md", scope=[None]))
     assert ([document.title for document in page.documents], page.next) == (["Wasps"], None)
@@ -157,23 +93,10 @@ def test_an_error_of_a_batch_belongs_to_its_item(ask: Ask) -> None:
     assert third.unwrap().token_budget == 9
 
 
-def test_batches_of_everything_else(ask: Ask) -> None:
+def test_citations_are_looked_up_many_at_once(ask: Ask) -> None:
     made = ask(lambda client: client.query(QUESTION))
-    [found] = ask(lambda client: client.resolve_batch(made.citations, around=0))
+    [found] = ask(lambda client: client.resolve_batch({"citation": one, "around": 0} for one in made.citations))
     assert found.unwrap().text in made.text
-    alone = {"hits": COMPOSE["hits"], "question": QUESTION}
-    shared = ask(lambda client: client.compose_batch([alone, {**alone, "config": {"window": 0}}], CHUNKS))
-    assert [item.unwrap().text for item in shared] == [
-        "[1] Bees live in hives. A hive has one queen. She lays all the eggs.", "[1] A hive has one queen.",
-    ]  # fmt: skip
-    prompts = ask(lambda client: client.prompt_batch([made, QUESTION, {"source": made, "api": "anthropic"}]))
-    assert prompts[0].unwrap().messages == prompts[1].unwrap().messages
-    assert prompts[2].unwrap().system is not None
-    given = {"passages": PASSAGES}
-    [ordered] = ask(lambda client: client.reorder_batch([{**given, "options": {"top_k": 1}}]))
-    assert ordered.unwrap().passages == PASSAGES[:1]
-    [unique] = ask(lambda client: client.deduplicate_batch([given]))
-    assert unique.unwrap().passages == PASSAGES[:3]
 
 
 # ---- operation
@@ -220,16 +143,16 @@ def test_an_application_in_the_same_process(make_client: Any) -> None:
     assert "eggs" in asyncio.run(run()).text
 
 
-def test_the_client_has_every_operation_that_answers_with_json(client: Any) -> None:
+def test_the_client_has_every_operation_on_indexes(client: Any) -> None:
     from retrivex.service.client import AsyncClient, Client  # noqa: PLC0415
 
     document = client.get("/openapi.json").json()
-    own = re.compile(r"/v1/(query|compose|reorder|deduplicate|prompt|resolve|indexes|documents)(/batch)?")
+    own = re.compile(r"/v1/(query|resolve|indexes|documents)(/batch)?")
     names = {
         operation["operationId"]
         for path, methods in document["paths"].items() if own.fullmatch(path)
         for operation in methods.values()
     }  # fmt: skip
-    assert len(names) == 16
+    assert len(names) == 8
     for kind in (Client, AsyncClient):
-        assert names | {"stream", "iter_documents", "check_ready"} <= set(dir(kind))
+        assert names | {"check_ready"} <= set(dir(kind))

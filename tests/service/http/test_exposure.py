@@ -16,7 +16,7 @@ from support.service_world import COMPOSE
 
 from retrivex.service.keys import Keys
 from retrivex.service.logs import JsonFormatter
-from retrivex.service.mcp.citations import write_citation, write_uri
+from retrivex.service.mcp.citations import write_citation
 
 pytestmark = pytest.mark.integration
 
@@ -250,13 +250,11 @@ def test_two_tenants_and_64_clients_share_nothing(
         }
         arguments = {"question": "What is planned?"}
         place = {"citation": write_citation(f"{other}:{name}", 0, 20, 0)}
-        uri = write_uri("default", f"{other}:{name}")
         text = f"The {word} number {number} is planned. Nobody else may know of the {word}."
         steps = [
             lambda: client.post("/v1/documents", files={"file": (name, text)}, headers=headers),
             lambda: client.post("/v1/query", json={"question": "What is planned?", "trace": True}, headers=headers),
             lambda: client.post("/v1/query", json={"question": f"the {words[other][:4]}"}, headers=headers),
-            lambda: client.post("/v1/query", json={"question": "planned", "stream": True}, headers=headers),
             lambda: client.get("/v1/documents", headers=headers),
             lambda: client.post("/v1/view", json={"question": "What is planned?"}, headers=headers),
             lambda: client.post("/v1/resolve", json={"doc_id": f"{other}:{name}", "chunk_id": 0}, headers=headers),
@@ -272,8 +270,6 @@ def test_two_tenants_and_64_clients_share_nothing(
             lambda: client.post("/rerank", json={"query": word, "texts": [text, 5]}, headers=headers),
             lambda: call_mcp(client, headers, "tools/call", name="search", arguments=arguments),
             lambda: call_mcp(client, headers, "tools/call", name="open", arguments=place),
-            lambda: call_mcp(client, headers, "resources/list"),
-            lambda: call_mcp(client, headers, "resources/read", uri=uri),
             lambda: client.post(
                 "/v1/view", json={"question": "planned", "compare": {"effort": "full"}}, headers=headers
             ),
@@ -299,10 +295,9 @@ def test_two_tenants_and_64_clients_share_nothing(
         headers = bearer(secrets[tenant])
         made = client.post("/v1/query", json={"question": "What is planned?"}, headers=headers).json()
         assert word in made["text"]
-        listed = call_mcp(client, headers, "resources/list").json()["result"]["resources"]
-        assert {one["name"].partition(":")[0] for one in listed} == {tenant}
-        assert word in call_mcp(client, headers, "resources/read", uri=listed[0]["uri"]).text
-        place = {"citation": write_citation(listed[0]["name"], 0, 20, 0)}
+        listed = client.get("/v1/documents", headers=headers).json()["documents"]
+        assert {one["doc_id"].partition(":")[0] for one in listed} == {tenant}
+        place = {"citation": write_citation(listed[0]["doc_id"], 0, 20, 0)}
         assert word in call_mcp(client, headers, "tools/call", name="open", arguments=place).text
     lines = [JsonFormatter().format(one) for one in caplog.records if not one.name.startswith("httpx")]  # the client's
     recorded = [span.to_json() for span in spans.get_finished_spans()]

@@ -47,16 +47,6 @@ def test_a_wrong_collection_is_named_and_its_password_is_not(place: dict[str, st
     assert "s3cret" not in repr(read_settings(collections={"manuals": right}))
 
 
-def test_an_index_has_one_name(tmp_path: Path) -> None:
-    from retrivex.service.app import create_app  # noqa: PLC0415
-    from retrivex.service.settings import Settings  # noqa: PLC0415
-
-    place = {"store": "chroma", "address": "chroma", "collection": "docs", "embed": "hashing"}
-    given = Settings(db=tmp_path / "a.db", indexes={"docs": tmp_path / "b.db"}, collections={"docs": place})
-    with pytest.raises(ConfigError, match="'docs' is in indexes and in collections"):
-        create_app(given)
-
-
 def test_what_is_no_setting_or_no_json_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from retrivex.service.settings import read_settings  # noqa: PLC0415
 

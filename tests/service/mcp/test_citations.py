@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from retrivex import Citation
 from retrivex.composer.requests import RequestError
-from retrivex.service.mcp.citations import list_sources, read_citation, read_uri, write_citation, write_uri
+from retrivex.service.mcp.citations import list_sources, read_citation, write_citation
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1)
 OFFSETS = st.integers(0, 10**15 - 1)
@@ -30,25 +30,12 @@ def test_a_citation_of_a_chunk_comes_back(doc_id: str, chunk_id: int) -> None:
     assert read_citation(write_citation(doc_id, None, None, chunk_id)) == {"doc_id": doc_id, "chunk_id": chunk_id}
 
 
-@given(NAMES, NAMES)
-def test_an_address_comes_back(index: str, doc_id: str) -> None:
-    assert read_uri(write_uri(index, doc_id)) == (index, doc_id)
-
-
 @pytest.mark.parametrize(
     "text", ["", "leave.md", "leave.md#", "leave.md#1", "#1-2", "a#1-x", "a#chunk-", "a#-1-2", "[1]"]
 )
 def test_what_is_no_citation_is_told_what_one_is(text: str) -> None:
     with pytest.raises(RequestError, match=r"citation is .*such as leave\.md#10-20; copy one from an answer"):
         read_citation(text)
-
-
-@pytest.mark.parametrize(
-    "uri", ["", "file:///etc/passwd", "retrivex:///", "retrivex:///default", "retrivex:///default/"]
-)
-def test_what_is_no_address_is_told_what_one_is(uri: str) -> None:
-    with pytest.raises(RequestError, match="take one of resources/list"):
-        read_uri(uri)
 
 
 def test_the_chunks_of_a_passage_are_one_source() -> None:
@@ -59,5 +46,5 @@ def test_the_chunks_of_a_passage_are_one_source() -> None:
         Citation(2, 50, 60, "b.md", 5, None, None),
     )
     first, second = list_sources(citations)
-    assert (first["number"], first["citation"], first["page"], first["heading_path"]) == (1, "a.md#40-80", 7, ["A"])
-    assert (second["number"], second["citation"]) == (2, "b.md#chunk-5")
+    assert first == Citation(1, 4, 24, "a.md", 2, 40, 80, 7, ("A",))
+    assert second == citations[2]

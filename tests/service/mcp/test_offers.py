@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import pytest
 from support.service_world import BEES, make_index
 
-from retrivex import Document
 from retrivex.stores import SQLiteStore
 
 pytest.importorskip("mcp")
@@ -55,27 +54,9 @@ def test_search_then_open(connect: Connect, tmp_path: Path, mode: str) -> None:
             found = await client.call_tool("search", {"question": EGGS, "budget": 100})
             assert not found.is_error
             assert text_of(found).startswith(f"[1] {BEES}\n")
-            [source] = found.meta["retrivex/citations"]
-            assert f"\n[1] {source['citation']}" in text_of(found)
+            assert "\n[1] bees.md#" in text_of(found)
             opened = await client.call_tool("open", {"citation": "bees.md#20-41", "around": 10})
             assert text_of(opened) == f"bees.md#10-51, of {len(BEES)} characters:\n\n{BEES[10:51]}"
-            place = opened.meta["retrivex/place"]
-            assert (place["before"], place["text"], place["after"]) == (BEES[10:20], BEES[20:41], BEES[41:51])
-
-    anyio.run(ask)
-
-
-def test_documents_are_resources(connect: Connect, tmp_path: Path) -> None:
-    names = ["a b/c.md", "100%.md", "\u4e2d\u6587.md"]
-    make_index(tmp_path / "index.db", *(Document(name, f"{name} tells of bees.") for name in names))
-
-    async def ask() -> None:
-        async with connect() as client:
-            listed = (await client.list_resources()).resources
-            assert sorted(resource.name for resource in listed) == sorted(names)
-            for resource in listed:
-                [read] = (await client.read_resource(resource.uri)).contents
-                assert read.text == f"{resource.name} tells of bees."
 
     anyio.run(ask)
 
@@ -105,9 +86,6 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
     ]
     broken: list[tuple[str, tuple[Any, ...], str]] = [
         ("call_tool", ("destroy", {}), "there is no tool 'destroy': call search or open"),
-        ("read_resource", ("retrivex:///default/wasps.md",), "there is no document 'wasps.md'"),
-        ("read_resource", ("retrivex:///default/acme%3Aplan.md",), "there is no document 'acme:plan.md'"),
-        ("read_resource", ("file:///etc/passwd",), "uri is 'file:///etc/passwd'"),
     ]
 
     async def ask() -> None:
@@ -135,26 +113,6 @@ def test_an_empty_index_finds_nothing_and_says_so(connect: Connect, tmp_path: Pa
             assert text_of(found).startswith(
                 "No passage was found.\nnothing found: no chunk has a word of the question"
             )
-            assert found.meta["retrivex/citations"] == []
-            assert (await client.list_resources()).resources == []
             assert (await client.call_tool("open", {"citation": "bees.md#0-5"})).is_error
-
-    anyio.run(ask)
-
-
-def test_a_long_list_comes_in_pages(connect: Connect, tmp_path: Path) -> None:
-    names = [f"{number:03}.md" for number in range(201)]
-    make_index(tmp_path / "index.db", *(Document(name, "Bees.") for name in names))
-
-    async def ask() -> None:
-        async with connect() as client:
-            found, cursor = [], None
-            for size in (100, 100, 1):
-                page = await client.list_resources(cursor=cursor)
-                assert len(page.resources) == size
-                found += [resource.name for resource in page.resources]
-                cursor = page.next_cursor
-            assert cursor is None
-            assert found == names
 
     anyio.run(ask)
