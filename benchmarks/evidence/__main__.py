@@ -29,6 +29,7 @@ from benchmarks.evidence.peers_graph import graph_systems
 from benchmarks.evidence.peers_graph import versions as graph_versions
 from benchmarks.evidence.peers_haystack import MARGIN_RANKERS, SLOW, haystack_systems
 from benchmarks.evidence.peers_haystack import versions as haystack_versions
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.retrivexlib import retrivexlib_systems
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.sentence_vectors import SentenceSystem
@@ -46,7 +47,6 @@ from benchmarks.evidence.summary import (
     write,
 )
 from benchmarks.evidence.systems import DEFAULT, KNN, REFERENCE, own_systems
-from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.work import Block
 
 RESULTS = Path(__file__).parents[1] / "results"

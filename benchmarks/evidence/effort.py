@@ -37,10 +37,10 @@ from benchmarks.evidence.effort_summary import (
 )
 from benchmarks.evidence.embeddings import ENCODERS
 from benchmarks.evidence.index import ASKED_BY_NAME, MOST_QUESTIONS, SETS, SMALL_SETS
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.summary import COMPARED, FIGURES, RESAMPLES, measured_with, write
 from benchmarks.evidence.systems import DEFAULT, FULL, GIVEN, KNN, levels_of_effort
-from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.results import Row
 from retrivex.evaluation.run.work import Block
 

@@ -40,9 +40,10 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from numpy.typing import NDArray
 
 from benchmarks.evidence.index import parents_of, pieces
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.systems import similarities
 from retrivex.evaluation.metrics import Range
-from retrivex.evaluation.run import Case, Index, RangeSystem
+from retrivex.evaluation.run import Case, Index
 from retrivex.text.sentences import sentence_ranges
 
 SENTENCES = 3  # on either side: the default of SentenceWindowNodeParser

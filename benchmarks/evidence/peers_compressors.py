@@ -37,9 +37,10 @@ from ragcompress import AdaptiveBudget, Chunk, Compressor, FixedBudget
 from ragcompress.scoring import CrossEncoderScorer
 from ragcompress.utils.sentence_split import split_text
 
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.sentence_vectors import SentenceSystem, vectors_of
 from retrivex.evaluation.metrics import Range
-from retrivex.evaluation.run import Case, RangeSystem
+from retrivex.evaluation.run import Case
 
 Ranges = Callable[[Case], Sequence[Range]]
 Split = Callable[[str], Sequence[str]]

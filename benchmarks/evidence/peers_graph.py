@@ -61,8 +61,9 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from benchmarks.code import digest
+from benchmarks.evidence.ranges import RangeSystem
 from retrivex.evaluation.metrics import Range
-from retrivex.evaluation.run import Case, Index, RangeSystem
+from retrivex.evaluation.run import Case, Index
 from retrivex.evaluation.run.bm25 import BM25
 
 COMMIT = "56e417a0"

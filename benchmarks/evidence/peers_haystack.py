@@ -26,9 +26,10 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack_integrations.components.rankers.sentence_transformers import SentenceTransformersDiversityRanker
 
 from benchmarks.evidence.index import parents_of
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.systems import fitting_places
 from retrivex.evaluation.metrics import Range
-from retrivex.evaluation.run import Case, Index, RangeSystem
+from retrivex.evaluation.run import Case, Index
 
 
 class Stored:

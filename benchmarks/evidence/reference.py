@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from benchmarks.evidence.index import numbered
 from benchmarks.evidence.lexical import content_words
+from benchmarks.evidence.ranges import Timed
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, Index
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.chunks import sentence_packed
-from retrivex.evaluation.run.ranges import Timed
 
 UNIT_TOKENS = 50
 WIDTHS = (400, 1100)  # tokens

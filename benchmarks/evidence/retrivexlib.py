@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence.ranges import RangeSystem, Timed
 from benchmarks.evidence.systems import similarities
-from retrivex.evaluation.run import Case, RangeSystem
-from retrivex.evaluation.run.ranges import Timed
+from retrivex.evaluation.run import Case
 from retrivex.model.chunk import ChunkKey
 
 ROOT = Path(__file__).parents[2]

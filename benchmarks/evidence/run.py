@@ -19,13 +19,13 @@ from typing import Any
 
 from benchmarks.evidence.embeddings import EncoderName
 from benchmarks.evidence.index import MOST_QUESTIONS, ChunkKind, Indexes, pieces, retrieve, sets_of
+from benchmarks.evidence.ranges import RangeSystem, take
 from benchmarks.evidence.sentence_vectors import encode_for
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.metrics.evidence import united
 from retrivex.evaluation.questions.evidence import Question
-from retrivex.evaluation.run import Case, RangeSystem
+from retrivex.evaluation.run import Case
 from retrivex.evaluation.run.processes import finished
-from retrivex.evaluation.run.ranges import take
 from retrivex.evaluation.run.results import Row, Way
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.evaluation.run.work import Block, SearchedQuestion, Worker

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.evidence.embeddings import MiniLM
-from retrivex.evaluation.run import Case, RangeSystem
+from benchmarks.evidence.ranges import RangeSystem
+from retrivex.evaluation.run import Case
 from retrivex.evaluation.run.vector_cache import VectorCache, cache_folder
 
 _KNOWN: dict[str, NDArray[np.float32]] = {}

@@ -10,10 +10,11 @@ from typing import Any
 
 import retrivex
 from benchmarks.code import digest
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.reference import prepare, reference
 from retrivex import RetrievalConfig, SeedHit, SpanComposer
 from retrivex.evaluation.metrics import Range
-from retrivex.evaluation.run import Case, RangeSystem
+from retrivex.evaluation.run import Case
 from retrivex.evaluation.run.measures import ranges_of
 from retrivex.scoring.calibrated import load_coefficients
 

@@ -15,9 +15,9 @@ from benchmarks.evidence.systems import DEFAULT, FULL, KNN, REFERENCE
 from benchmarks.report import effort_tables, evidence_tables, numbers, suite_pages
 from benchmarks.report.evidence_tables import BEST_PEER, BUDGETS, table
 from benchmarks.report.numbers import Interval
+from benchmarks.report.position_sensitivity import position_sensitivity
 from benchmarks.report.suite_grouping import by_depth
 from retrivex.evaluation.compare.bootstrap import resampled_means
-from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import mean_of, per_question
 from retrivex.evaluation.run.results import Row
 from retrivex.ordering.builtin_profiles import PROFILES

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report.evidence_tables import table
+from benchmarks.report.position_sensitivity import position_sensitivity
 from benchmarks.report.suite_depths import p_value
 from benchmarks.report.suite_grouping import by_depth, with_hits
-from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     family_of,
     grouped,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.report.position_sensitivity import position_sensitivity
 from benchmarks.report.suite_grouping import OF_HITS, by_depth, with_hits
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
 from retrivex.evaluation.compare.comparison import FEWEST
-from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report.grouping import (
     BASELINE,
     HITS,

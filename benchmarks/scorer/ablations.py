@@ -22,12 +22,12 @@ from rich.table import Table
 
 from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.index import SETS
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.run import Cell, Plan, run
 from benchmarks.evidence.systems import RetriVex, code, code_and_model, coefficients
 from benchmarks.scorer.calibrate import SITUATIONS, fit_without, gather
 from retrivex import __version__
 from retrivex.evaluation.compare.bootstrap import paired_bootstrap
-from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.vector_cache import cache_folder
 from retrivex.scoring.features import NAMES
 from retrivex.scoring.fitting import Sample

@@ -27,13 +27,13 @@ from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 from benchmarks.behaviour import FIELD, today
 from benchmarks.evidence.embeddings import MODEL
 from benchmarks.evidence.index import Asked, Indexes, retrieve
+from benchmarks.evidence.ranges import take
 from benchmarks.evidence.systems import DEFAULT, KNN, PLAIN, WEIGHTED, coefficients
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.evaluation.compare.bootstrap import paired_bootstrap
 from retrivex.evaluation.metrics import ContextScores, Range, score_context
 from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.measures import ranges_of
-from retrivex.evaluation.run.ranges import take
 from retrivex.rerank import Reranking
 from retrivex.rerank.late_interaction import LateInteractionReranker
 

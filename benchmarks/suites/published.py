@@ -9,9 +9,10 @@ from functools import partial
 from benchmarks.suites.haystacks.needles import SINGLE_NEEDLES
 from benchmarks.suites.longbench.prompts import ANSWER_TOKENS, LONGBENCH_PROMPTS
 from benchmarks.suites.longbench.scores import longbench_score, scorer_of
-from retrivex.evaluation.answers.measures import SCORERS, SetScorer, any_inside, share_said
+from retrivex.evaluation.answers.measures import SCORERS, SetScorer
 from retrivex.evaluation.answers.model import ModelRequest
 from retrivex.evaluation.answers.prompts import REQUESTS, filled
+from retrivex.evaluation.metrics import normalise_answer
 from retrivex.evaluation.questions.evidence import Question
 
 # Kamradt, "Needle In A Haystack - Pressure Testing LLMs", github.com/gkamradt/LLMTest_NeedleInAHaystack
@@ -96,6 +97,35 @@ def _request(family: str, task: str, question: Question, context: str) -> ModelR
 def _longbench(task: str, classes: Sequence[str]) -> SetScorer:
     scorer_of(task)
     return lambda answer, question: longbench_score(task, answer, question.answers, classes)
+
+
+def share_said(answer: str, question: Question) -> float:
+    """Return the share of the answers that stand in the model's, or, where any will do, 1.0 if one does.
+
+    RULER's `string_match_all` and `string_match_part` (Hsieh et al., 2024): whatever the case, anywhere. Of needles and
+    of key-value retrieval too.
+
+    Examples
+    --------
+    >>> asked = Question("1", "Which numbers?", (), answers=("17", "23"), needed="all")
+    >>> share_said("They are 17 and 32.", asked)
+    0.5
+    """
+    given = answer.lower()
+    found = [wanted.lower() in given for wanted in question.answers]
+    return float(any(found)) if question.needed == "any" else sum(found) / len(found)
+
+
+def any_inside(answer: str, question: Question) -> float:
+    """Return 1.0 if any of the answers stands in the model's after normalisation (`best_subspan_em`, Liu et al., 2023).
+
+    Examples
+    --------
+    >>> any_inside("It was the Eiffel Tower!", Question("1", "What?", (), answers=("Eiffel Tower",)))
+    1.0
+    """
+    given = normalise_answer(answer)
+    return float(any(normalise_answer(wanted) in given for wanted in question.answers))
 
 
 REQUESTS.update({family: partial(_request, family) for family in FAMILIES})

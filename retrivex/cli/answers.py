@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from retrivex.evaluation.answers import AnsweredRows, Judge, Model, answer_sets
+from retrivex.evaluation.answers import AnsweredRows, Model, answer_sets
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.run import Plan, sets_of, write_run
 from retrivex.evaluation.run.results import Row, read_manifest
@@ -22,7 +22,6 @@ def answer_run(
     name: str,
     *,
     keep_contexts: bool,
-    with_judge: bool,
     report: Callable[[int, int], None],
 ) -> AnsweredRows:
     """Let a model answer the contexts of a run, and write the run anew with the answers and their measures.
@@ -34,13 +33,12 @@ def answer_run(
     own, plan : the sets it was over
     model, name : an endpoint, and what its model is called
     keep_contexts : whether what is written still holds them
-    with_judge : whether the same model reads the answers, too
     report : called with how many are answered, of how many
     """
     sets = itertools.chain(own, (found for _, found in sets_of(plan.sets, plan.data)))
-    made = answer_sets(rows, sets, model, judge=Judge(model) if with_judge else None, report=report)
+    made = answer_sets(rows, sets, model, report=report)
     usage = None if made.usage is None else asdict(made.usage)
-    answers = {"model": name, "judge": name if with_judge else None, "usage": usage, "warnings": list(made.warnings)}
+    answers = {"model": name, "usage": usage, "warnings": list(made.warnings)}
     written = made.rows if keep_contexts else [replace(row, context=None) for row in made.rows]
     write_run(out, written, {**read_manifest(out), "answers": answers})
     return made

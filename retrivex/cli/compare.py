@@ -22,12 +22,10 @@ from retrivex.evaluation.report.side_by_side import (
     MORE,
     cells,
     described,
-    explain_level,
     explanations,
     groups,
     head,
     marked,
-    page,
     standing,
     verdict,
 )
@@ -45,7 +43,6 @@ def compare(
     theirs_where: Annotated[
         list[str] | None, typer.Option("--b", metavar="FIELD=VALUE", help="Only these of B; repeatable.")
     ] = None,
-    sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME", help="Only this set; repeatable.")] = None,
     measures: Annotated[
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure; repeatable.")
     ] = None,
@@ -55,10 +52,6 @@ def compare(
             "--show", metavar="N", min=0, help="Print the N questions in which each is furthest ahead, both contexts."
         ),
     ] = 0,
-    target: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write a page with the questions in which each is ahead, as HTML."),
-    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -70,12 +63,12 @@ def compare(
     Examples:
       retrivex compare results --a composer=balanced --b composer=knn
       retrivex compare before after --measure evidence_recall --show 3
-      retrivex compare results --a order=edge_balanced --b order=document --out orders.html
+      retrivex compare results --a order=edge_balanced --b order=document --show 1
     """
     first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
     mine = read_rows(ours)
     others = read_rows(theirs) if theirs is not None else mine
-    rows = (_of_sets(select(mine, first), sets), _of_sets(select(others, second), sets))
+    rows = (select(mine, first), select(others, second))
     found = compare_rows(*rows, measures=measures, seed=seed)
     if theirs is None and first == second:
         raise typer.BadParameter(
@@ -93,11 +86,6 @@ def compare(
         for comparison in found:
             if show and comparison.measure == read and comparison.set_name != EVERY_SET:
                 _print_questions(comparison, show)
-    if (show or target is not None) and (level := explain_level(found, read)):
-        note(level)
-    if target is not None:
-        target.write_text(page(found, read, ours=names[0], theirs=names[1], number=max(show, 10)), encoding="utf-8")
-        note(f"the page is {target}; its questions are those in which A or B is ahead in {label_measure(read)}")
 
 
 def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]:
@@ -108,16 +96,6 @@ def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]
             raise typer.BadParameter(f"{option} {setting!r}: write FIELD=VALUE, as in {option} composer=balanced")
         chosen[name.strip()] = value.strip()
     return chosen
-
-
-def _of_sets(rows: Sequence[Row], names: Sequence[str] | None) -> list[Row]:
-    if not names:
-        return list(rows)
-    there = dict.fromkeys(row.set_name for row in rows)
-    unknown = [name for name in names if name not in there]
-    if unknown:
-        raise typer.BadParameter(f"--set {unknown[0]}: the results hold {', '.join(there)}")
-    return [row for row in rows if row.set_name in names]
 
 
 def _note_means(fields: Mapping[str, Sequence[str]]) -> None:

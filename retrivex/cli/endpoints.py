@@ -37,8 +37,6 @@ SpendCapTokens: TypeAlias = Annotated[
 ]
 Concurrency: TypeAlias = Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")]
 DEFAULT_CONCURRENCY = 4
-PerMinute: TypeAlias = Annotated[int | None, _option("--requests-per-minute", min=1, metavar="N", help="At most.")]
-TokensPerMinute: TypeAlias = Annotated[int | None, _option("--tokens-per-minute", min=1, metavar="N", help="At most.")]
 ModelOptions: TypeAlias = Annotated[
     list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)
 ]

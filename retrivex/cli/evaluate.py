@@ -21,15 +21,13 @@ from retrivex.cli.endpoints import (
     ModelOptions,
     OptionalModelName,
     OptionalModelUrl,
-    PerMinute,
     SpendCapTokens,
-    TokensPerMinute,
     open_endpoint,
 )
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import note, one_line, progress, write_json, write_text
+from retrivex.cli.terminal import note, note_each, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
@@ -43,8 +41,6 @@ from retrivex.evaluation.run.results import MANIFEST
 from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
-_MOST_LISTED = 20  # problems that are listed one by one; the manifest and --json list all
-
 _SHOWN = {
     "evidence_recall": "recall",
     "complete": "complete",
@@ -53,7 +49,6 @@ _SHOWN = {
     "em": "EM",
     "f1": "F1",
     "score": "score",
-    "judged": "judged",
     "reciprocal_rank": "MRR",
     "spans": "spans",
     "tokens": "tokens",
@@ -151,16 +146,10 @@ def evaluate(
     ] = False,
     model_url: OptionalModelUrl = None,
     model: OptionalModelName = None,
-    judge: Annotated[
-        bool,
-        typer.Option("--judge", help="The model also says whether its answers are right.", rich_help_panel="Model"),
-    ] = False,
     api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
     answers: AnswerFile = None,
     spend_cap: SpendCapTokens = None,
     concurrency: Concurrency = DEFAULT_CONCURRENCY,
-    requests_per_minute: PerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
     model_option: ModelOptions = None,
     as_json: AsJson = False,
 ) -> None:
@@ -183,8 +172,8 @@ def evaluate(
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
       {"question": "Do bees sleep?", "answers": ["at night"]}
     """
-    if questions is None and documents is not None:
-        raise typer.BadParameter("--documents belong to QUESTIONS: give the file of questions, too")
+    if (questions is None) != (documents is None):
+        raise typer.BadParameter("QUESTIONS and --documents belong together: give both")
     if questions is None and not sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
     if (model_url is None) != (model is None):
@@ -208,11 +197,9 @@ def evaluate(
             answers=answers or out / "answers.db",
             spend_cap=spend_cap,
             concurrency=concurrency,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
             options=model_option,
         )
-    mine = [] if questions is None else [own(questions, documents)]
+    mine = [] if questions is None or documents is None else [own(questions, documents)]
     with progress("evaluating") as bar:
 
         def reporter(what: str, done: int, total: int) -> None:
@@ -223,7 +210,7 @@ def evaluate(
         if endpoint is not None and model is not None:
             with endpoint:
                 answered = answer_run(
-                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts, with_judge=judge,
+                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts,
                     report=lambda done, total: reporter("answering", done, total),
                 )  # fmt: skip
             rows = answered.rows
@@ -231,7 +218,7 @@ def evaluate(
     # files that are not read (images beside the texts) are listed after questions, and are no failure, as for `index`
     odd.sort(key=lambda problem: not problem[1].startswith("line "))
     left_out = [f"{name}: {line}" for name, line in odd if line.startswith("line ") and "left out" in line]
-    _list([f"{name}: {line}" for name, line in odd])
+    note_each([f"{name}: {line}" for name, line in odd])
     summary = summarise(rows)
     missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
     for reason in (*missing, *(answered.warnings if answered else ())):
@@ -259,13 +246,6 @@ def _check_plan(plan: Plan) -> Plan:
     if noted := small_budgets(plan.budgets, [composer.name for composer in composers], plan.chunk_tokens):
         note(noted)
     return plan
-
-
-def _list(problems: Sequence[str]) -> None:
-    for problem in problems[:_MOST_LISTED]:
-        note(problem)
-    if len(problems) > _MOST_LISTED:
-        note(f"{len(problems) - _MOST_LISTED:,} more like these, {len(problems):,} in all; the manifest lists them")
 
 
 def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:

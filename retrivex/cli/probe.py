@@ -17,15 +17,12 @@ from retrivex.cli.endpoints import (
     ModelName,
     ModelOptions,
     ModelUrl,
-    PerMinute,
     SpendCapTokens,
-    TokensPerMinute,
     open_endpoint,
 )
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson
 from retrivex.cli.terminal import note, progress, write_json, write_text
-from retrivex.evaluation.probe.needles import plain_sentences, sentences_of
 from retrivex.evaluation.probe.probe import ANSWER_TOKENS, ProbeResult, tokens_of_probe
 from retrivex.evaluation.probe.probe import probe as run_probe
 
@@ -46,10 +43,6 @@ def probe(
     ] = "2000,8000",
     depths: Annotated[int, typer.Option("--depths", min=2, max=101, metavar="N", help="From front to end.")] = 11,
     needles: Annotated[int, typer.Option("--needles", min=1, metavar="N", help="At each depth and length.")] = 20,
-    filler: Annotated[
-        Path | None,
-        typer.Option("--filler", metavar="FOLDER", help="Texts around the needles; else made-up sentences."),
-    ] = None,
     answer_tokens: Annotated[
         int, typer.Option("--answer-tokens", min=1, metavar="N", help="More for a model that thinks first.")
     ] = ANSWER_TOKENS,
@@ -58,8 +51,6 @@ def probe(
     answers: AnswerFile = None,
     spend_cap: SpendCapTokens = None,
     concurrency: Concurrency = DEFAULT_CONCURRENCY,
-    requests_per_minute: PerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
     model_option: ModelOptions = None,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +68,6 @@ def probe(
       retrivex query "How do bees survive the winter?" --order profile --set position_profile=qwen3.json
     """
     sizes = _lengths(lengths)
-    sentences = plain_sentences if filler is None else sentences_of(filler)
     spent = tokens_of_probe(sizes, depths, needles, answer_tokens)
     note(f"{len(sizes) * depths * needles:,} questions, at most about {spent:,} tokens")
     endpoint = open_endpoint(
@@ -87,8 +77,6 @@ def probe(
         answers=answers or out.with_name(f"{out.name}.answers.db"),
         spend_cap=spend_cap,
         concurrency=concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
         options=model_option,
         seed=seed,
     )
@@ -99,7 +87,6 @@ def probe(
             depths,
             needles,
             name=model,
-            filler=sentences,
             answer_tokens=answer_tokens,
             seed=seed,
             report=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),

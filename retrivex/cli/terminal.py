@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from retrivex.text.lines import one_line as one_line  # what commands print goes
 from retrivex.text.lines import visible as visible
 
 _WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
+_MOST_NOTES = 20  # of one kind, one by one
 _BAR = 20  # characters of a progress bar with a file name beside it
 
 
@@ -116,6 +117,14 @@ def numbered(noun: str, first: int, last: int) -> str:
 def note(message: str) -> None:
     """Write a note to standard error."""
     say(f"note: {one_line(message)}", style="dim", to_stderr=True, whole=True)
+
+
+def note_each(messages: Sequence[str]) -> None:
+    """Write notes to standard error, the first of many and how many there are."""
+    for message in messages[:_MOST_NOTES]:
+        note(message)
+    if len(messages) > _MOST_NOTES:
+        note(f"{len(messages) - _MOST_NOTES:,} more like these, {len(messages):,} in all")
 
 
 def write_text(text: str) -> None:

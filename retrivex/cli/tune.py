@@ -26,8 +26,7 @@ from retrivex.cli.options import (
     make_scope,
 )
 from retrivex.cli.query import Mode
-from retrivex.cli.terminal import note, progress, write_json, write_text
-from retrivex.composer.requests import KEYS, RequestError, read_request
+from retrivex.cli.terminal import note, note_each, progress, write_json, write_text
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.labelled import (
     EvidenceFinder,
@@ -35,22 +34,15 @@ from retrivex.evaluation.questions.labelled import (
     QuestionLine,
     locate,
     read_question_lines,
-    texts_of,
 )
-from retrivex.loading import read_chunks
-from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.model.chunk import Scope
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.question import DEFAULT_HITS
 from retrivex.stores import SQLiteStore
-from retrivex.stores.memory import index_chunks
 
 if TYPE_CHECKING:
     from retrivex.evaluation.tune.tuning import TuneResult
-
-_SHOWN_PROBLEMS = 5
-
-Labelled = tuple[list[LabelledQuestion], list[str]]
 
 
 def tune(
@@ -71,12 +63,6 @@ def tune(
     mode: Annotated[Mode, typer.Option("--mode", help="Find hits by words, by meaning, or both.")] = Mode.AUTO,
     embed: Embed = None,
     scope: Scopes = None,
-    chunks: Annotated[
-        Path | None,
-        typer.Option(
-            "--chunks", metavar="FILE", help="JSONL of chunks, for questions that bring their own hits.", exists=True
-        ),
-    ] = None,
     budget: Budget = None,
     preset: Preset = None,
     config: ConfigFile = None,
@@ -92,7 +78,6 @@ def tune(
     Examples:
       retrivex tune questions.jsonl --db retrivex.db
       retrivex query "How do bees survive the winter?" --config tuned/config.json
-      retrivex tune requests.jsonl --chunks chunks.jsonl --budget 1000
 
     \b
     A line, with any of the three forms of evidence; an empty list where nothing answers:
@@ -104,14 +89,10 @@ def tune(
     lines = read_question_lines(questions)
     retrieval = make_config(preset, config, settings, token_budget=budget)
     run = partial(tuning.tune, config=retrieval, trials=trials, hold_out=hold_out, seed=seed)
-    if chunks is not None or any(line.record.get("hits") is not None for line in lines):
-        labelled = _read_own_hits(lines, {} if chunks is None else index_chunks(read_chunks(chunks)))
-        result = _tune_labelled(run, questions, *labelled)
-    else:
-        with SQLiteStore(db, read_only=True) as store:
-            labelled = _search_hits(store, lines, k, mode, embed, make_scope(scope))
-            result = _tune_labelled(run, questions, *labelled)
-    _finish(result, out, labelled[1], as_json=as_json)
+    with SQLiteStore(db, read_only=True) as store:
+        labelled, problems = _search_hits(store, lines, k, mode, embed, make_scope(scope))
+        result = _tune_labelled(run, questions, labelled, problems)
+    _finish(result, out, problems, as_json=as_json)
 
 
 def _tune_labelled(
@@ -120,10 +101,7 @@ def _tune_labelled(
     """Say which questions are left out, and tune with the others."""
     if problems and not any(question.evidence for question in labelled):
         raise LoadError(f"no evidence of {path} was found; {problems[0]}")
-    for problem in problems[:_SHOWN_PROBLEMS]:
-        note(problem)
-    if len(problems) > _SHOWN_PROBLEMS:
-        note(f"{len(problems) - _SHOWN_PROBLEMS:,} more like these, {len(problems):,} in all")
+    note_each(problems)
     with progress("tuning") as bar:
 
         def report(what: str, done: int, total: int) -> None:
@@ -166,7 +144,7 @@ def table(result: TuneResult) -> Iterator[str]:
 
 def _search_hits(
     store: SQLiteStore, lines: Sequence[QuestionLine], k: int, mode: Mode, embed: str | None, scope: Scope
-) -> Labelled:
+) -> tuple[list[LabelledQuestion], list[str]]:
     """Find evidence and hits of all questions in a database."""
     encoder, said = encoder_for_query(embed, store, mode.value)
     retriever = LocalRetriever(store, encoder, mode.value)
@@ -179,8 +157,7 @@ def _search_hits(
         if line.place in found:
             hits = retriever.retrieve(line.text, k, scope)
             vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
-            evidence, copies = found[line.place]
-            made.append(LabelledQuestion(line.text, evidence, hits, store, vector, scope, copies))
+            made.append(LabelledQuestion(line.text, found[line.place], hits, store, vector, scope))
     return made, problems
 
 
@@ -203,28 +180,3 @@ class _StoredTexts(Mapping[str, str]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _read_own_hits(lines: Sequence[QuestionLine], shared: Mapping[ChunkKey, Chunk]) -> Labelled:
-    """Bring requests as `retrivex compose` reads them into the same form."""
-    common = EvidenceFinder(texts_of(shared.values()))
-    made: list[LabelledQuestion] = []
-    problems: list[str] = []
-    for line in lines:
-        record = {key: value for key, value in line.record.items() if key in KEYS}
-        if record.pop("config", None):
-            raise RequestError(f"{line.place} has a 'config': tuning needs one config for all, give it as --config")
-        try:
-            request = read_request(record, shared, strict=False)
-        except ValueError as error:
-            raise RequestError(f"{line.place}: {error}") from error
-        finder = common if not request.store.own else EvidenceFinder(texts_of({**shared, **request.store.own}.values()))
-        found, lost = locate([line], finder)
-        problems += [*lost, *(f"{line.place}: {problem}" for problem in request.problems)]
-        made += [
-            LabelledQuestion(
-                line.text, evidence, request.hits, request.store, request.query_embedding, request.scope, copies
-            )
-            for evidence, copies in found.values()
-        ]
-    return made, problems

@@ -44,10 +44,3 @@ def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
     done = run(app, command(tmp_path))
     assert done.exit_code == 2
     assert "is a directory" in done.stderr
-
-
-def test_a_filler_without_texts_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "none").mkdir()
-    done = run(app, command(tmp_path / "m.json", "--filler", str(tmp_path / "none")))
-    assert done.exit_code == 3
-    assert "holds no sentence" in done.stderr

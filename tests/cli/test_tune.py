@@ -101,41 +101,13 @@ def test_no_improvement_writes_nothing_and_has_its_own_exit_code(folder: Path, t
 
 def test_evidence_that_is_not_found_is_told(folder: Path, tmp_path: Path) -> None:
     lost = {"question": "Where?", "evidence": [{"quote": "Nobody wrote this."}]}
-    twice = {"question": "What does engine3 run on?", "evidence": ["The engine3 pump runs on"]}  # either will do
+    twice = {"question": "What does engine3 run on?", "evidence": ["The engine3 pump runs on"]}
     text = "\n".join([(folder / "questions.jsonl").read_text(), json.dumps(lost), json.dumps(twice)])
     (folder / "lost.jsonl").write_text(text)
     result = tune(folder, "--out", str(tmp_path / "out"), "--json", *FAR_TOO_DEAR, questions="lost.jsonl")
     assert result.exit_code == 0, result.output
     assert "line 29 left out: quote 'Nobody wrote this.' is not in any document" in result.stderr
-    assert len(json.loads(result.stdout)["left_out"]) == 1
-
-
-def _own_hits(with_chunks: bool) -> list[dict[str, Any]]:
-    lines = []
-    for number, sentences in enumerate(DOCUMENTS.values()):
-        chunks, start = [], 0
-        for at, text in enumerate(sentences):
-            end = start + len(text)
-            chunks.append({"doc_id": f"d{number}", "chunk_id": at, "text": text, "char_start": start, "char_end": end})
-            start = end + 1
-        hits = [{"doc_id": f"d{number}", "chunk_id": at, "score": 1.0 - at / 20} for at in range(12)]
-        line = {"question": f"What does the engine{number} pump run on?", "evidence": _evidence(number), "hits": hits}
-        lines.append({**line, "chunks": chunks} if with_chunks else line)
-    return lines
-
-
-def test_own_hits_need_no_database(tmp_path: Path) -> None:
-    requests = tmp_path / "requests.jsonl"
-    requests.write_text("\n".join(map(json.dumps, _own_hits(with_chunks=True))))
-    args = ["tune", str(requests), "--trials", "4", "--out", str(tmp_path / "out"), "--json", *TOO_DEAR]
-    whole = run(app, args)
-    assert whole.exit_code in (0, 4), whole.output
-    assert json.loads(whole.stdout)["fitted_on"] == 20
-    chunks = [chunk for line in _own_hits(with_chunks=True) for chunk in line["chunks"]]
-    (tmp_path / "chunks.jsonl").write_text("\n".join(map(json.dumps, chunks)))
-    requests.write_text("\n".join(map(json.dumps, _own_hits(with_chunks=False))))
-    shared = run(app, [*args, "--chunks", str(tmp_path / "chunks.jsonl")])
-    assert json.loads(shared.stdout)["measures"] == json.loads(whole.stdout)["measures"]
+    assert len(json.loads(result.stdout)["left_out"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -147,8 +119,6 @@ def test_own_hits_need_no_database(tmp_path: Path) -> None:
         (['{"question": "a"}'], [], 3, "has the evidence None"),
         (['{"question": "a", "evidence": [{"quote": "Nowhere to be seen."}]}'], [], 3, "no evidence of"),
         (['{"question": "a", "evidence": []}'], [], 3, "0 questions have evidence: tuning needs at least 20"),
-        (['{"question": "a", "evidence": [], "hits": [], "config": {"k": 1}}'], [], 3, "line 1 has a 'config'"),
-        (['{"question": "a", "evidence": [], "hits": 5}'], [], 3, "line 1: 'hits' is 5"),
         (['{"question": "a", "evidence": []}'], ["--db", "missing.db"], 3, "missing.db does not exist"),
         (['{"question": "a", "evidence": []}'], ["--hold-out", "0.9"], 2, "--hold-out"),
         (['{"question": "a", "evidence": []}'], ["--set", "nonsense=1"], 2, "there is no such option"),

@@ -242,7 +242,6 @@ LITTLE = {
     "--questions": ("1", "2", "0", "x"),
     "--api-key": (SECRET,),
     "--seed": ("1", "2", "-1", "x"),
-    "--filler": ("docs", "missing"),
     "--concurrency": ("1", "2", "0", "x"),
 }
 """Options of which large values mean long work, or many processes."""

@@ -4,22 +4,18 @@
 """
 
 from retrivex.evaluation.answers.answer_rows import AnsweredRows, answer_rows, answer_sets
-from retrivex.evaluation.answers.judge import Judge, Verdict, read_verdict
 from retrivex.evaluation.answers.measures import answer_measures
 from retrivex.evaluation.answers.model import Model, ModelReply, ModelRequest, Usage
 from retrivex.evaluation.answers.prompts import answer_request
 
 __all__ = [
     "AnsweredRows",
-    "Judge",
     "Model",
     "ModelReply",
     "ModelRequest",
     "Usage",
-    "Verdict",
     "answer_measures",
     "answer_request",
     "answer_rows",
     "answer_sets",
-    "read_verdict",
 ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.answers.judge import Judge
 from retrivex.evaluation.answers.measures import SetScorer, answer_measures, classes_of, set_scorer
 from retrivex.evaluation.answers.model import Model, Usage
 from retrivex.evaluation.answers.prompts import answer_request
@@ -28,7 +27,7 @@ class AnsweredRows:
     Parameters
     ----------
     rows : as many as were given, in their order; those that were not answered as they were
-    warnings : why some have no answer or no verdict, each reason once, with how many
+    warnings : why some have no answer, each reason once, with how many
     usage : what was asked and spent; None where there was no model
     """
 
@@ -42,7 +41,6 @@ def answer_rows(
     questions: Mapping[str, Question] | Iterable[Question],
     model: Model | None,
     *,
-    judge: Judge | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> AnsweredRows:
     """Let a model answer the questions of rows from their contexts.
@@ -52,7 +50,6 @@ def answer_rows(
     rows : of one set or of several whose questions have different ids; each with its context
     questions : of these sets; those that no row has are passed over
     model : an `Endpoint`, or anything else that answers; None generates nothing and says so
-    judge : reads the answers too, as the measure `judged`
     report : called with how many are answered, of how many
 
     Raises
@@ -75,7 +72,7 @@ def answer_rows(
     problems: Counter[str] = Counter()
     for at in range(0, len(pairs), _AT_ONCE):
         part = pairs[at : at + _AT_ONCE]
-        answered += _answer(part, model, scorers, judge, problems)
+        answered += _answer(part, model, scorers, problems)
         if report is not None:
             report(len(answered), len(given))
     warnings = tuple(f"{count} of {len(given)} answers: {problem}" for problem, count in problems.items())
@@ -87,7 +84,6 @@ def answer_sets(
     sets: Iterable[EvidenceSet],
     model: Model,
     *,
-    judge: Judge | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> AnsweredRows:
     """Do the same as `answer_rows` for a whole run, set by set: ids of questions may be the same in two sets.
@@ -96,7 +92,7 @@ def answer_sets(
     ----------
     rows : of a run that kept its contexts
     sets : all that it was over, one in memory at a time if they come so
-    model, judge, report : as for `answer_rows`
+    model, report : as for `answer_rows`
 
     Raises
     ------
@@ -116,7 +112,6 @@ def answer_sets(
             [row for _, row in own],
             found.questions,
             model,
-            judge=judge,
             report=None if report is None else partial(_report_done, report, done, total),
         )
         made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
@@ -134,7 +129,6 @@ def _answer(
     pairs: Sequence[tuple[Row, Question, str]],
     model: Model,
     scorers: Mapping[str, SetScorer],
-    judge: Judge | None,
     problems: Counter[str],
 ) -> list[Row]:
     replies = model.ask([answer_request(row.set_name, question, context) for row, question, context in pairs])
@@ -146,18 +140,6 @@ def _answer(
             continue
         found = answer_measures(row.set_name, question, reply.text, context, scorer=scorers[row.set_name])
         made.append(replace(row, answer=reply.text, measures={**row.measures, **found}))
-    return made if judge is None else _judge(made, [question for _, question, _ in pairs], judge, problems)
-
-
-def _judge(rows: list[Row], questions: Sequence[Question], judge: Judge, problems: Counter[str]) -> list[Row]:
-    asked = [at for at, row in enumerate(rows) if row.answer is not None]
-    verdicts = judge.judge([(questions[at], rows[at].answer or "") for at in asked])
-    made = list(rows)
-    for at, verdict in zip(asked, verdicts, strict=True):
-        if verdict.correct is None:
-            problems[verdict.problem or "no verdict"] += 1
-        else:
-            made[at] = replace(rows[at], measures={**rows[at].measures, "judged": float(verdict.correct)})
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from retrivex.errors import EndpointError, describe_cause, install_hint, quoted
 from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.limits import RateLimit, SpendCap
+from retrivex.evaluation.answers.limits import SpendCap
 from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
 from retrivex.text.addresses import Confidential, find_fault, without_credentials
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates
@@ -57,7 +57,6 @@ class Endpoint:
     concurrency : requests under way at the same time
     retries : new attempts after a failure that may pass
     timeout_s : seconds that one attempt may take
-    requests_per_minute, tokens_per_minute : None for no limit
     spend_cap : tokens of prompts and answers that may be spent; None for no cap. What a request will cost is estimated,
         on the high side, before it is sent: the cap is passed by no more than the estimate is wrong
 
@@ -81,8 +80,6 @@ class Endpoint:
         concurrency: int = 4,
         retries: int = 5,
         timeout_s: float = 120.0,
-        requests_per_minute: int | None = None,
-        tokens_per_minute: int | None = None,
         spend_cap: int | None = None,
     ) -> None:
         _check(url, model, api_key)
@@ -91,7 +88,6 @@ class Endpoint:
         self._settings = {"temperature": 0, "seed": seed, **(options or {})}
         self._concurrency = concurrency
         self._retries = retries
-        self._limit = RateLimit(requests_per_minute, tokens_per_minute)
         self._spend = SpendCap(spend_cap)
         self._estimate = get_tokenizer("estimate")
         self._lock = threading.Lock()
@@ -178,8 +174,6 @@ class Endpoint:
             return _STOPPED
         if not self._spend.reserve(prompt_tokens + room):
             return f"not asked: the spend cap of {self._spend.most:,} tokens is reached; raise it and run again"
-        if stop.wait(self._limit.enter(prompt_tokens + room)):
-            return _STOPPED
         made = self._complete(body)
         self._settle(made, prompt_tokens + room, prompt_tokens)
         return made

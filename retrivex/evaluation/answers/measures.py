@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from retrivex.evaluation.answers.prompts import NO_ANSWER, published_as
-from retrivex.evaluation.metrics import exact_match, faithfulness, is_answerable, normalise_answer, token_f1
+from retrivex.evaluation.metrics import exact_match, faithfulness, is_answerable, token_f1
 from retrivex.evaluation.questions.evidence import Question
 
 SetScorer: TypeAlias = Callable[[str, Question], float]
@@ -21,9 +21,7 @@ def set_scorer(set_name: str, classes: Sequence[str] = ()) -> SetScorer:
 
     Parameters
     ----------
-    set_name : LongBench's tasks have `longbench_score`, RULER's and needles `share_said` (questions of RULER's qa, of
-        which any answer will do, 1.0 for one), lost-in-the-middle `any_inside`, key-value retrieval `share_said`;
-        other sets the token F1 of SQuAD
+    set_name : of a public set, whose score is in `SCORERS`; other sets have the token F1 of SQuAD
     classes : of LongBench's trec and lsht
 
     Raises
@@ -77,35 +75,6 @@ def answer_measures(
     if answers and context:
         measures["faithfulness"] = faithfulness(answer, [context])
     return measures
-
-
-def share_said(answer: str, question: Question) -> float:
-    """Return the share of the answers that stand in the model's, or, where any will do, 1.0 if one does.
-
-    RULER's `string_match_all` and `string_match_part` (Hsieh et al., 2024): whatever the case, anywhere. Of needles and
-    of key-value retrieval too.
-
-    Examples
-    --------
-    >>> asked = Question("1", "Which numbers?", (), answers=("17", "23"), needed="all")
-    >>> share_said("They are 17 and 32.", asked)
-    0.5
-    """
-    given = answer.lower()
-    found = [wanted.lower() in given for wanted in question.answers]
-    return float(any(found)) if question.needed == "any" else sum(found) / len(found)
-
-
-def any_inside(answer: str, question: Question) -> float:
-    """Return 1.0 if any of the answers stands in the model's after normalisation (`best_subspan_em`, Liu et al., 2023).
-
-    Examples
-    --------
-    >>> any_inside("It was the Eiffel Tower!", Question("1", "What?", (), answers=("Eiffel Tower",)))
-    1.0
-    """
-    given = normalise_answer(answer)
-    return float(any(normalise_answer(wanted) in given for wanted in question.answers))
 
 
 def best_f1(answer: str, question: Question) -> float:

@@ -47,19 +47,6 @@ def key_point_precision(key_points: Sequence[str], texts: Sequence[str], *, igno
     return sum(any(stands(text) for stands in points) for text in shown) / len(shown) if shown else 0.0
 
 
-def span_recall(spans: Sequence[str], texts: Sequence[str], *, ignore_case: bool = False) -> float:
-    """Return the share of labelled spans that stand in some text: `key_point_recall` of spans of the documents.
-
-    Where offsets are known, `score_context` also sees what two texts show of a span together.
-
-    Examples
-    --------
-    >>> span_recall(["has one queen."], ["A hive has one queen."])
-    1.0
-    """
-    return key_point_recall(spans, texts, ignore_case=ignore_case)
-
-
 def _points(key_points: Sequence[str], ignore_case: bool) -> list[str]:
     points = list_of(key_points, "key_points")
     if not points or not all(map(str.strip, points)):

@@ -1,11 +1,11 @@
-"""Measures of rankings from information retrieval: recall, reciprocal rank, nDCG.
+"""Measures of rankings from information retrieval: recall and nDCG.
 
 Definitions are those of trec_eval, and so of ir-measures: gains are linear, a passage counts once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,42 +35,6 @@ def recall_at_k(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k
     """
     wanted = _name_relevant(relevant)
     return len(wanted.intersection(_first(retrieved, k))) / len(wanted)
-
-
-def reciprocal_rank(retrieved: Iterable[Hashable], relevant: Collection[Hashable], k: int | None = None) -> float:
-    """Return 1 / rank of the first relevant passage; 0 where none is among the first k. Arguments as `recall_at_k`.
-
-    Examples
-    --------
-    >>> reciprocal_rank(["a", "b", "c"], {"b"})
-    0.5
-    """
-    wanted = _name_relevant(relevant)
-    return next((1 / rank for rank, name in enumerate(_first(retrieved, k), 1) if name in wanted), 0.0)
-
-
-def mean_reciprocal_rank(
-    rankings: Sequence[Iterable[Hashable]], relevant: Sequence[Collection[Hashable]], k: int | None = None
-) -> float:
-    """Return the mean of the reciprocal ranks of several questions (MRR@k).
-
-    Raises
-    ------
-    RetrivexError
-        If there are no questions, or not as many rankings as sets of relevant passages.
-
-    Examples
-    --------
-    >>> mean_reciprocal_rank([["a", "b"], ["c", "d"]], [{"a"}, {"d"}])
-    0.75
-    """
-    lists, sets = list_of(rankings, "rankings"), list_of(relevant, "relevant")
-    if not lists or len(lists) != len(sets):
-        raise RetrivexError(
-            f"{len(lists)} rankings and {len(sets)} sets of relevant passages: give one of each a question"
-        )
-    ranks = [reciprocal_rank(one, wanted, k) for one, wanted in zip(lists, sets, strict=True)]
-    return sum(ranks) / len(ranks)
 
 
 def ndcg(gains: ArrayLike, k: int | None = None, *, ideal: ArrayLike | None = None) -> float:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
-from typing import TypeAlias
 
-from retrivex.errors import LoadError, RetrivexError
-from retrivex.loading import load_documents
-from retrivex.text.sentences import sentence_ranges
+from retrivex.errors import RetrivexError
 from retrivex.tokens.tokenizer import Tokenizer
-
-Filler: TypeAlias = Callable[[random.Random], Iterator[str]]
-"""Gives sentences without end, those of one seed always the same."""
 
 _THINGS = (
     "lighthouse", "observatory", "ferry", "printing press", "weather station", "windmill", "cable car", "greenhouse",
@@ -118,33 +111,6 @@ def plain_sentences(draws: random.Random) -> Iterator[str]:
             when=when,
             When=when.capitalize(),
         )
-
-
-def sentences_of(folder: str | Path) -> Filler:
-    """Return the sentences of a folder's files as filler: from a place drawn by the seed on, round and round.
-
-    Raises
-    ------
-    LoadError
-        If there are none.
-    """
-    documents, report = load_documents(folder)
-    sentences = [
-        " ".join(document.text[start:end].split())
-        for document in documents
-        for start, end in sentence_ranges(document.text)
-    ]
-    if not sentences:
-        problems = "".join(f"; {problem}" for problem in report.problems[:1])
-        raise LoadError(f"filler {folder} holds no sentence: give a folder of texts{problems}")
-
-    def filler(draws: random.Random) -> Iterator[str]:
-        at = draws.randrange(len(sentences))
-        while True:
-            yield sentences[at]
-            at = (at + 1) % len(sentences)
-
-    return filler
 
 
 def hide(needle: Needle, filler: Sequence[str], costs: Sequence[int], depth: float, tokenizer: Tokenizer) -> Haystack:

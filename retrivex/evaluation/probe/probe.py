@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.errors import EndpointError, OrderingError, RetrivexError, quoted
 from retrivex.evaluation.answers.model import Model, ModelReply, ModelRequest, Usage
-from retrivex.evaluation.probe.needles import Filler, Haystack, Needle, fill, hide, make_needles, plain_sentences
+from retrivex.evaluation.probe.needles import Haystack, Needle, fill, hide, make_needles, plain_sentences
 from retrivex.evaluation.probe.position_fit import PositionFit, fit_positions
 from retrivex.ordering.profile import PositionProfile
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
@@ -122,7 +122,6 @@ def probe(
     needles: int = 20,
     *,
     name: str = "model",
-    filler: Filler = plain_sentences,
     tokenizer: TokenizerSpec = "auto",
     answer_tokens: int = ANSWER_TOKENS,
     level: float = 0.95,
@@ -141,7 +140,6 @@ def probe(
     depths : evenly spread from the front to the end, at least 2
     needles : at each depth of each length
     name : of the model, for people
-    filler : sentences around the needles; `sentences_of(folder)` takes your own
     tokenizer : what lengths are counted in
     answer_tokens : an answer has at most; models that think first need many more
     level : of bands and test
@@ -162,7 +160,7 @@ def probe(
     problems: Counter[str] = Counter()
     cut = 0
     for number, needle in enumerate(make_needles(needles, seed)):
-        texts = [text for length in lengths for text in _haystacks(needle, length, depths, filler, counter, seed)]
+        texts = [text for length in lengths for text in _haystacks(needle, length, depths, counter, seed)]
         replies = model.ask([_request(text, needle, answer_tokens) for text in texts])
         shape = (len(lengths), depths)
         places[number] = np.reshape([text.position for text in texts], shape)
@@ -200,11 +198,9 @@ def tokens_of_probe(lengths: Sequence[int], depths: int, needles: int, answer_to
     return sum(length + _PROMPT_TOKENS + answer_tokens for length in lengths) * depths * needles
 
 
-def _haystacks(
-    needle: Needle, length: int, depths: int, filler: Filler, counter: Tokenizer, seed: int
-) -> list[Haystack]:
+def _haystacks(needle: Needle, length: int, depths: int, counter: Tokenizer, seed: int) -> list[Haystack]:
     draws = random.Random(f"filler {seed} {length} {needle.value}")
-    sentences, costs = fill(filler(draws), length - counter.count(needle.sentence), counter)
+    sentences, costs = fill(plain_sentences(draws), length - counter.count(needle.sentence), counter)
     return [hide(needle, sentences, costs, depth, counter) for depth in np.linspace(0, 1, depths)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -22,36 +22,6 @@ class Evidence:
     doc_id: str
     start: int
     end: int
-
-
-Copies: TypeAlias = Mapping[Evidence, Sequence[Evidence]]
-"""Where else the text of a passage stands: what is shown of a copy counts as shown of the passage."""
-
-
-def with_originals(ranges: Iterable[tuple[str, int, int]], copies: Copies) -> list[tuple[str, int, int]]:
-    """Return ranges of characters, and for those that lie in copies the same characters of the passages.
-
-    Examples
-    --------
-    >>> with_originals([("b", 12, 30)], {Evidence("a", 0, 10): [Evidence("b", 10, 20)]})
-    [('b', 12, 30), ('a', 2, 10)]
-    """
-    shown = list(ranges)
-    found = [
-        _original(part, copy, max(start, copy.start), min(end, copy.end))
-        for part, others in copies.items()
-        for copy in others
-        for doc_id, start, end in shown
-        if doc_id == copy.doc_id and max(start, copy.start) < min(end, copy.end)
-    ]
-    return shown + [(doc_id, start, end) for doc_id, start, end in found if start < end]
-
-
-def _original(part: Evidence, copy: Evidence, start: int, end: int) -> tuple[str, int, int]:
-    # white space and quotation marks may make a copy longer or shorter than the passage
-    first = min(part.start + start - copy.start, part.end)
-    last = part.end if end == copy.end else min(part.start + end - copy.start, part.end)
-    return part.doc_id, first, last
 
 
 Factor: TypeAlias = str | int | float | bool

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.questions.evidence import Copies, Evidence
+from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.evaluation.questions.files import AnyRecord, BrokenRecord, read_lines
 from retrivex.expansion.seeds import SeedHits
-from retrivex.model.chunk import Chunk, Embedding, Scope
+from retrivex.model.chunk import Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
 from retrivex.text.quotes import find_quote, normalise_quote, strip_quote
 
 FORMS = 'a quote as text, {"quote"}, {"doc_id", "quote"} or {"doc_id", "start", "end"}'
 """How a passage of evidence may be given."""
-
-MAX_PLACES = 20
-"""Places of one quote that are taken for the same evidence; a quote with more says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,6 @@ class LabelledQuestion:
     evidence : every passage that is needed; empty for a question that the documents do not answer
     hits, store : as for `SpanComposer.compose`
     query_embedding, scope : the same
-    copies : other places of the same text as passages of `evidence`
     """
 
     text: str
@@ -41,12 +37,6 @@ class LabelledQuestion:
     store: AnyChunkStore
     query_embedding: Embedding | None = None
     scope: Scope = None
-    copies: Copies = field(default_factory=dict)
-
-    @property
-    def places(self) -> list[Evidence]:
-        """All places of the evidence."""
-        return [*self.evidence, *(copy for others in self.copies.values() for copy in others)]
 
     def arguments(self) -> dict[str, Any]:
         """Return what `SpanComposer.compose` and `value_units` are called with."""
@@ -68,17 +58,15 @@ class QuestionLine:
     place : in the file, "line 7"
     text : the question
     claims : its evidence, as given
-    record : the whole line; may hold hits
     """
 
     place: str
     text: str
     claims: Sequence[Any]
-    record: Mapping[str, Any]
 
 
 def read_question_lines(path: str | Path) -> list[QuestionLine]:
-    """Read a JSONL file of `{"question": ..., "evidence": [...]}`; blank lines are passed over, other keys kept.
+    """Read a JSONL file of `{"question": ..., "evidence": [...]}`; blank lines and other keys are passed over.
 
     Raises
     ------
@@ -102,7 +90,7 @@ def _question_line(path: str | Path, record: AnyRecord) -> QuestionLine:
         raise LoadError(
             f"{where} has the evidence {claims!r}: it must be a list of {FORMS}, empty where nothing answers"
         )
-    return QuestionLine(record.place, text, claims, record.fields)
+    return QuestionLine(record.place, text, claims)
 
 
 class EvidenceFinder:
@@ -134,14 +122,6 @@ class EvidenceFinder:
         LoadError
             If it is none of them, or stands nowhere, or at several places.
         """
-        places = self.find_all(claim)
-        if len(places) > 1:
-            quote = claim if isinstance(claim, str) else claim["quote"]
-            raise _ambiguous(quote, len(places))
-        return places[0]
-
-    def find_all(self, claim: Any) -> list[Evidence]:
-        """Return every place at which a passage of evidence stands, `MAX_PLACES` at most; see `find`."""
         if isinstance(claim, str):
             return self._of_quote(None, claim)
         if not isinstance(claim, Mapping):
@@ -153,7 +133,7 @@ class EvidenceFinder:
             return self._of_quote(doc_id, quote)
         if quote is not None or doc_id is None:
             raise LoadError(f"evidence is {dict(claim)!r}: it must be one of {FORMS}")
-        return [self._of_offsets(doc_id, claim.get("start"), claim.get("end"))]
+        return self._of_offsets(doc_id, claim.get("start"), claim.get("end"))
 
     def _of_offsets(self, doc_id: str, start: Any, end: Any) -> Evidence:
         length = len(self._documents[doc_id])
@@ -164,7 +144,7 @@ class EvidenceFinder:
             )
         return Evidence(doc_id, start, end)
 
-    def _of_quote(self, doc_id: str | None, quote: str) -> list[Evidence]:
+    def _of_quote(self, doc_id: str | None, quote: str) -> Evidence:
         wanted = strip_quote(quote)
         if not wanted:
             raise LoadError(f"evidence has the quote {quote!r}: it must hold words")
@@ -178,9 +158,11 @@ class EvidenceFinder:
         if not places:
             where = "any document" if doc_id is None else f"document {doc_id!r}"
             raise LoadError(f"quote {_shortened(quote)} is not in {where}: quote the text as it is, without omissions")
-        if len(places) > MAX_PLACES:
-            raise _ambiguous(quote, len(places))
-        return places
+        if len(places) > 1:
+            raise LoadError(
+                f"quote {_shortened(quote)} stands at {len(places)} places: give more of it, or doc_id, start and end"
+            )
+        return places[0]
 
     def _flatten(self, doc_id: str) -> str:
         if doc_id not in self._flat:
@@ -192,13 +174,7 @@ def _shortened(quote: str) -> str:
     return repr(quote if len(quote) <= 60 else f"{quote[:57]}...")
 
 
-def _ambiguous(quote: str, places: int) -> LoadError:
-    return LoadError(f"quote {_shortened(quote)} stands at {places} places: give more of it, or doc_id, start and end")
-
-
-def locate(
-    lines: Sequence[QuestionLine], finder: EvidenceFinder
-) -> tuple[dict[str, tuple[tuple[Evidence, ...], Copies]], list[str]]:
+def locate(lines: Sequence[QuestionLine], finder: EvidenceFinder) -> tuple[dict[str, tuple[Evidence, ...]], list[str]]:
     """Find the evidence of all questions.
 
     A question of which one passage cannot be found is left out as a whole: what is known of its evidence would punish
@@ -206,41 +182,14 @@ def locate(
 
     Returns
     -------
-    found : evidence of each question that can be used, and where else its quotes stand, by the place of its line
+    found : evidence of each question that can be used, by the place of its line
     problems : one sentence for each question that is left out
     """
-    found: dict[str, tuple[tuple[Evidence, ...], Copies]] = {}
+    found: dict[str, tuple[Evidence, ...]] = {}
     problems: list[str] = []
     for line in lines:
         try:
-            places = {found_at[0]: found_at[1:] for found_at in map(finder.find_all, line.claims)}
-            found[line.place] = tuple(sorted(places)), {part: others for part, others in places.items() if others}
+            found[line.place] = tuple(sorted(set(map(finder.find, line.claims))))
         except LoadError as error:
             problems.append(f"{line.place} left out: {error}")
     return found, problems
-
-
-def texts_of(chunks: Iterable[Chunk]) -> dict[str, str]:
-    """Return the documents that chunks with offsets come from, as far as the chunks cover them; gaps are blank.
-
-    Examples
-    --------
-    >>> from retrivex.model.chunk import ChunkMetadata
-    >>> texts_of([Chunk("Bees.", ChunkMetadata("d", 0, 0, 5)), Chunk("Ants.", ChunkMetadata("d", 1, 6, 11))])
-    {'d': 'Bees. Ants.'}
-    """
-    parts: dict[str, list[tuple[int, str]]] = {}
-    for chunk in chunks:
-        if chunk.metadata.char_start is not None:
-            parts.setdefault(chunk.metadata.doc_id, []).append((chunk.metadata.char_start, chunk.text))
-    return {doc_id: _join_text(placed) for doc_id, placed in parts.items()}
-
-
-def _join_text(placed: list[tuple[int, str]]) -> str:
-    made: list[str] = []
-    reached = 0
-    for start, text in sorted(placed):
-        made.append(" " * (start - reached))
-        made.append(text[max(0, reached - start) :])
-        reached = max(reached, start + len(text))
-    return "".join(made)

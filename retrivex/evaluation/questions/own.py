@@ -1,20 +1,19 @@
-"""A user's own questions for evaluation: JSON Lines, with a folder of documents, documents or reference passages."""
+"""A user's own questions for evaluation: JSON Lines, with the documents that they are about."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from retrivex.errors import LoadError, quoted
-from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Factor, Question
+from retrivex.evaluation.questions.evidence import EvidenceSet, Factor, Question
 from retrivex.evaluation.questions.fields import list_of, object_of, strings_of, words_of
 from retrivex.evaluation.questions.files import Record, read_each, read_lines
 from retrivex.evaluation.questions.labelled import FORMS, EvidenceFinder
 from retrivex.evaluation.questions.set_builder import EvidenceSetBuilder
-from retrivex.loading import SUPPORTED_SUFFIXES, LoadProblem, document_from_dict, load_documents
+from retrivex.loading import LoadProblem, load_documents
 from retrivex.loading.report import describe_kinds
 from retrivex.model.serialization import as_text, is_finite
 
@@ -22,26 +21,22 @@ Documents: TypeAlias = Mapping[str, str] | str | os.PathLike[str] | Sequence[str
 """Texts by their names, or files and folders."""
 
 
-def own(path: str | Path, documents: Documents | None = None) -> EvidenceSet:
+def own(path: str | Path, documents: Documents) -> EvidenceSet:
     r"""Read a user's own questions, one JSON object a line.
 
     A line holds `question` and what is known of it: `answers` (or `answer`), `evidence` in one of the forms of
-    `labelled.FORMS` (an empty list: nothing answers), or `references`, passages that answer it, as texts. It may hold
-    `id`, `documents` (see Notes), `needed` ("any" of the answers will do, or "all" have to be given) and `factors`, an
-    object by whose values results are grouped. Other keys are passed over.
+    `labelled.FORMS` (an empty list: nothing answers), or `references`, passages that answer it, as texts that are
+    looked for like quotes. It may hold `id`, `documents` (names of those that it is asked of alone), `needed` ("any" of
+    the answers will do, or "all" have to be given) and `factors`, an object by whose values results are grouped. Other
+    keys are passed over.
 
     Parameters
     ----------
     path : the questions
-    documents : what is searched for questions that bring no documents of their own
+    documents : what is searched
 
     Notes
     -----
-    `documents` of a line are texts, objects with `doc_id` and `text`, an object of texts by name, or names of the
-    documents given to this function; the question is asked of these alone. Where there are documents, `references`
-    are looked for in them like quotes. Where there are none, the references of all lines are the documents, and those
-    of a line its evidence, unless it has `evidence`, too.
-
     A line that cannot be used is left out as a whole and reported in `odd` with its number; so is a document that
     cannot be read.
 
@@ -51,15 +46,14 @@ def own(path: str | Path, documents: Documents | None = None) -> EvidenceSet:
         If the file or no line of it can be used.
     """
     made = EvidenceSetBuilder(Path(path).name.partition(".")[0])
-    reading = _LineReader(made, _read_shared(made, documents))
-    made.note(read_each(read_lines(Path(path)), reading.read))
-    return reading.whole()
+    texts = _read_documents(made, documents)
+    finder = EvidenceFinder(texts)
+    made.note(read_each(read_lines(Path(path)), lambda record: made.ask(_question(record, texts, finder))))
+    return made.whole()
 
 
-def _read_shared(made: EvidenceSetBuilder, documents: Documents | None) -> dict[str, str]:
-    """Return the texts of the documents that all questions share, by name."""
-    if documents is None:
-        return {}
+def _read_documents(made: EvidenceSetBuilder, documents: Documents) -> dict[str, str]:
+    """Return the texts of the documents by name."""
     if isinstance(documents, Mapping):
         return {made.document(name, text): text for name, text in documents.items()}
     roots = [Path(root) for root in ([documents] if isinstance(documents, str | os.PathLike) else documents)]
@@ -82,97 +76,26 @@ def _describe_problem(problem: LoadProblem, roots: Sequence[Path]) -> str:
     return f"document {name}: {problem.reason.replace(problem.path, name)}"
 
 
-class _LineReader:
-    """Reads the lines of a file; equal passages without a name become one document."""
+def _question(record: Record, texts: Mapping[str, str], finder: EvidenceFinder) -> Question:
+    fields = record.fields
+    return Question(
+        _name(fields, record.name),
+        words_of(fields, "question"),
+        tuple(sorted(set(map(finder.find, _claims(fields))))),
+        within=_within(fields, texts),
+        answers=_answers(fields),
+        needed=_read_needed(fields),
+        factors=_factors(fields),
+    )
 
-    def __init__(self, made: EvidenceSetBuilder, shared: Mapping[str, str]) -> None:
-        self._made = made
-        self._shared = shared
-        self._finder = EvidenceFinder(shared)
-        self._nameless: dict[str, str] = {}
-        self._questions: list[tuple[str, Question]] = []
-        self._common = dict.fromkeys(shared)  # documents of every question that brings none of its own
 
-    def read(self, record: Record) -> None:
-        """Take down the question of a line."""
-        fields = record.fields
-        brought = self._read_documents(record)
-        references = strings_of(fields, "references")
-        searched = brought or self._shared
-        own_documents = brought if searched else self._name_passages(record, references, "reference")
-        claims = _claims(fields, references if searched else (), {} if searched else own_documents)
-        evidence = self._find_evidence(claims, own_documents)
-        question = Question(
-            _name(fields, record.name),
-            words_of(fields, "question"),
-            (),
-            answers=_answers(fields),
-            needed=_read_needed(fields),
-            factors=_factors(fields),
-        )
-        self._made.ask(question)
-        # documents are added only now, so that a line which is left out leaves none behind
-        names = {name: self._made.document(name, text) for name, text in own_documents.items()}
-        if not brought:
-            self._common.update(dict.fromkeys(names.values()))
-        placed = sorted({replace(part, doc_id=names.get(part.doc_id, part.doc_id)) for part in evidence})
-        within = tuple(names[name] for name in brought)
-        self._questions.append((record.place, replace(question, evidence=tuple(placed), within=within)))
-
-    def _read_documents(self, record: Record) -> dict[str, str]:
-        """Return the texts of the documents that a line names or holds, by name."""
-        given = record.fields.get("documents")
-        if given is None:
-            return {}
-        if isinstance(given, Mapping):
-            return {name: _read_searchable(as_text(text, "documents", LoadError)) for name, text in given.items()}
-        texts = {}
-        for part in list_of(record.fields, "documents"):
-            if isinstance(part, str) and part in self._shared:
-                texts[part] = self._shared[part]
-            elif isinstance(part, str) and self._shared and _is_file_name(part):
-                raise LoadError(
-                    f"documents name {quoted(part)}, which is not there: check its name; a text that ends so goes into "
-                    "doc_id and text"
-                )
-            elif isinstance(part, str):
-                texts.update(self._name_passages(record, [part], f"document-{len(texts) + 1}"))
-            else:
-                document = document_from_dict(object_of(part, "document"))
-                if texts.setdefault(document.doc_id, document.text) != document.text:
-                    raise LoadError(f"documents hold {document.doc_id!r} twice, with two texts: give each a name")
-        return texts
-
-    def _name_passages(self, record: Record, texts: Iterable[str], kind: str) -> dict[str, str]:
-        """Return passages by a name that equal ones share."""
-        return {
-            self._nameless.setdefault(
-                _read_searchable(text), f"{record.name}/{kind}{f'-{number}' if number else ''}"
-            ): text
-            for number, text in enumerate(texts)
-        }
-
-    def _find_evidence(self, claims: Sequence[Any], documents: Mapping[str, str]) -> list[Evidence]:
-        if claims and not documents and not self._shared:
-            raise LoadError("there are no documents to find the evidence in: give them, or references")
-        finder = EvidenceFinder(documents) if documents else self._finder
-        return [finder.find(claim) for claim in claims]
-
-    def whole(self) -> EvidenceSet:
-        """Return the set; questions without documents of their own are asked of those that all share."""
-        made = self._made.whole()
-        apart = any(question.within for _, question in self._questions)
-        common = tuple(self._common)
-        questions = [
-            replace(question, within=common) if apart and not question.within else question
-            for _, question in self._questions
-            if question.within or common
-        ]
-        lost = [place for place, question in self._questions if not question.within and not common]
-        if not questions:
-            raise LoadError(f"{made.name} has no documents to search: give a folder of them, or them in the lines")
-        odd = (*made.odd, *(f"{place}: there are no documents to search; left out" for place in lost))
-        return replace(made, questions=tuple(questions), odd=odd)
+def _within(fields: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the documents that a line is asked of alone; empty for all."""
+    names = strings_of(fields, "documents")
+    for name in names:
+        if name not in texts:
+            raise LoadError(f"documents name {quoted(name)}, which is not there: check its name")
+    return names
 
 
 def _name(fields: Mapping[str, Any], place: str) -> str:
@@ -188,27 +111,16 @@ def _answers(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return strings_of(fields, "answers") or strings_of(fields, "answer")
 
 
-def _claims(fields: Mapping[str, Any], quoted: Sequence[str], whole: Mapping[str, str]) -> list[Any]:
-    """Return the evidence of a line as claims: as given, and references as quotes or whole documents."""
-    given = list_of(fields, "evidence") if fields.get("evidence") is not None else None
-    if given is None and not quoted and not whole and not _answers(fields):
+def _claims(fields: Mapping[str, Any]) -> list[Any]:
+    """Return the evidence of a line as claims: as given, and references as quotes."""
+    references = strings_of(fields, "references")
+    if fields.get("evidence") is None and not references and not _answers(fields):
         raise LoadError(
             f"there are no answers, references or evidence: give one of them, evidence as a list of {FORMS}, empty "
             "where nothing answers"
         )
-    if given is None and whole:
-        return [{"doc_id": name, "start": 0, "end": len(text)} for name, text in whole.items()]
-    return [*(given or ()), *({"quote": text} for text in quoted)]
-
-
-def _is_file_name(text: str) -> bool:
-    return len(text.splitlines()) == 1 and Path(text).suffix.lower() in SUPPORTED_SUFFIXES
-
-
-def _read_searchable(text: str) -> str:
-    if not text.strip():
-        raise LoadError("documents or references hold a blank text: leave it out")
-    return text
+    given = list_of(fields, "evidence") if fields.get("evidence") is not None else []
+    return [*given, *({"quote": text} for text in references)]
 
 
 def _read_needed(fields: Mapping[str, Any]) -> Literal["any", "all"]:

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
 from retrivex.composer.score import ScoredCandidates
-from retrivex.evaluation.questions.evidence import Copies, Evidence, with_originals
+from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.merging.units import Unit
 from retrivex.model.run import Run
 from retrivex.scoring.fitting import Sample
 
 
-def sample_of(valued: ScoredCandidates, evidence: Sequence[Evidence], copies: Copies | None = None) -> Sample:
+def sample_of(valued: ScoredCandidates, evidence: Sequence[Evidence]) -> Sample:
     """Label a question's candidates with the share of its evidence that each unit holds.
 
     Parameters
     ----------
     valued : of `SpanComposer.value_units`
     evidence : of the question; none for a question that the documents do not answer
-    copies : where else passages of it stand
     """
     table = valued.scores.table
     if table is None:
         raise TypeError("only candidates of the calibrated scorer have features")
     total = sum(part.end - part.start for part in evidence) or 1
-    held = [_count_evidence(valued.runs[unit.run], unit, evidence, copies or {}) / total for unit in table.units]
+    held = [_count_evidence(valued.runs[unit.run], unit, evidence) / total for unit in table.units]
     scores = valued.scores
     return Sample(table.values, np.asarray(held, dtype=np.float64), scores.described, scores.kind)
 
 
-def _count_evidence(run: Run, unit: Unit, evidence: Sequence[Evidence], copies: Copies) -> int:
+def _count_evidence(run: Run, unit: Unit, evidence: Sequence[Evidence]) -> int:
     """Characters of evidence in a unit."""
-    if run.doc_id not in {part.doc_id for part in (*evidence, *chain.from_iterable(copies.values()))}:
+    if run.doc_id not in {part.doc_id for part in evidence}:
         return 0
     shown = [
         (run.doc_id, segment.char_start, segment.char_start + segment.end - segment.start)
@@ -43,7 +41,7 @@ def _count_evidence(run: Run, unit: Unit, evidence: Sequence[Evidence], copies: 
     ]
     return sum(
         max(0, min(high, part.end) - max(low, part.start))
-        for doc_id, low, high in with_originals(shown, copies)
+        for doc_id, low, high in shown
         for part in evidence
         if part.doc_id == doc_id
     )

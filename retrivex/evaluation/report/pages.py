@@ -15,10 +15,9 @@ import yaml
 from markdown_it import MarkdownIt
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.report.grouping import values_of
 from retrivex.evaluation.report.markdown import cell, equal
 from retrivex.evaluation.report.sections import sections
-from retrivex.evaluation.report.verdict import failed_questions, headline, main_table, small_budgets, verdict
+from retrivex.evaluation.report.verdict import failed_questions, headline, main_table, verdict
 from retrivex.evaluation.run.results import Row, read_manifest, read_rows
 
 REPORT = "report"
@@ -34,10 +33,6 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: left;
 td { overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; } h2 { margin-top: 2.5rem; } code, pre { background: #f4f4f2; padding: .1rem .3rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-.both { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; }
-.context { white-space: pre-wrap; overflow-wrap: anywhere; background: #f6f6f4; padding: .8rem; max-height: 40rem;
-  overflow: auto; font: 13px/1.5 ui-monospace, monospace; }
-mark { background: #f0e442; font-weight: bold; text-decoration: underline; }
 """
 _ALIGNED = ' style="text-align:right"'  # of a cell; quotes in a text are escaped
 _IMAGE = re.compile(r'<img src="((?:[\w-]+/)*[\w-]+\.png)"')  # plots; no path that leads out of the folder
@@ -95,21 +90,13 @@ def markdown(rows: Sequence[Row], manifest: Mapping[str, Any], *, title: str, pl
     title : of the page
     plotted : whether there is a plot
     """
-    noted = small_budgets(values_of(rows, "budget"), values_of(rows, "composer"), _chunk_tokens(manifest))
-    parts = [f"# {cell(title)}", verdict(rows), noted, main_table(rows)]
+    parts = [f"# {cell(title)}", verdict(rows), main_table(rows)]
     parts += [f"![{equal(headline(rows))} at each budget]({PLOT})"] if plotted and headline(rows) else []
     for name, text in (("Questions that fail", failed_questions(rows)), *sections(rows)):
         if text:
             parts += [f"## {name}", text]
     parts += ["## What was run", _run(manifest)]
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _chunk_tokens(manifest: Mapping[str, Any]) -> int:
-    """Return the tokens that a chunk has at most; 0 where a manifest does not say it."""
-    chunker = manifest.get("chunker")
-    tokens = chunker.get("tokens") if isinstance(chunker, Mapping) else None
-    return tokens if isinstance(tokens, int) else 0
 
 
 def _run(manifest: Mapping[str, Any]) -> str:
@@ -136,19 +123,10 @@ def to_html(page: str, folder: Path, *, title: str) -> str:
     folder : that the names of images start from
     title : of the window
     """
-    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', render(page))
-    return html_page(body, title=title)
-
-
-def render(page: str) -> str:
-    """Return Markdown as HTML; markup in it is text."""
     body: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(page)
     # a large page is mostly cells: how they are aligned is said in the style, and the next cell ends the one before
-    return body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
-
-
-def html_page(body: str, *, title: str) -> str:
-    """Return a page of its own with the style of all pages."""
+    body = body.replace(_ALIGNED, "").replace("</td>\n<td>", "\n<td>")
+    body = _IMAGE.sub(lambda found: f'<img src="{_inline(folder / found[1])}"', body)
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>\n{body}</body></html>\n'
 

@@ -152,20 +152,6 @@ def answer_measures_of(rows: Sequence[Row]) -> list[str]:
     return [measure for measure in ANSWERS if measure in measures_of(rows)]
 
 
-def orders(rows: Sequence[Row]) -> str:
-    """Return where the evidence stands under each order of the composers that were run with several."""
-    composers = grouped((row for row in rows if "evidence_position" in row.measures), lambda row: row.way.composer)
-    several = [row for found in composers.values() if len(values_of(found, "order")) > 1 for row in found]
-    lines = [
-        [family, hits, f"{budget:,}", composer, order, with_interval(interval_of(found, "evidence_position"))]
-        for (family, hits, budget, composer, order), found in grouped(
-            several, lambda row: (family_of(row), hits_of(row), row.way.budget, row.way.composer, row.way.order)
-        ).items()
-    ]
-    header = ["set", "hits", "budget", "composer", "order", "place of the evidence (0 first, 1 last)"]
-    return table(header, lines) if lines else ""
-
-
 def factors(rows: Sequence[Row], name: str) -> str:
     """Return the headline measures for each value of a factor that questions have, such as their kind."""
     there = [row for row in plain(rows) if name in row.factors]
@@ -196,5 +182,4 @@ def sections(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     yield "Against the baseline", against_baseline(differences(rows))
     for name in _factors_with_few_values(rows):
         yield f"By {cell(words(name))}", factors(rows, name)
-    yield "Orders", orders(rows)
     yield "Answers", answers(rows)

@@ -1,4 +1,4 @@
-"""Two systems side by side: a verdict and a table in words, and the contexts question by question, as an HTML page.
+"""Two systems side by side: a verdict, a table and single questions, in words.
 
 The first system is called A, the second B, as the options of `retrivex compare` call them.
 """
@@ -6,17 +6,13 @@ The first system is called A, the second B, as the options of `retrivex compare`
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
-from statistics import fmean
 
-from retrivex.evaluation.compare.comparison import EVERY_SET, LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
-from retrivex.evaluation.report.markdown import cell, table
-from retrivex.evaluation.report.pages import html_page, render
+from retrivex.evaluation.compare.comparison import LOWER_IS_BETTER, NEITHER_IS_BETTER, Comparison, Pair
 from retrivex.evaluation.run.measure_words import explain_measure, label_measure, write_measure
 from retrivex.evaluation.run.results import Row, Way
 
 RESULTS = (
-    "evidence_recall", "complete", "answer_in_context", "reciprocal_rank", "score", "judged", "f1", "em",
+    "evidence_recall", "complete", "answer_in_context", "reciprocal_rank", "score", "f1", "em",
     "faithfulness", "answerable",
 )  # fmt: skip
 COSTS = ("tokens", "spans", "broken_sentences", "ms")
@@ -31,34 +27,6 @@ INTERVAL = (
     "difference: A less B, with its 95 % interval (paired bootstrap over questions); where it holds 0, it may be "
     "chance. A : B : level: questions in which A is ahead, in which B is, and in which they are level"
 )
-
-
-def page(comparisons: Sequence[Comparison], read: str, *, ours: str, theirs: str, number: int = 10) -> str:
-    """Return an HTML page: every comparison in a table, and the questions that one measure wins and loses most on.
-
-    Parameters
-    ----------
-    comparisons : of `compare`
-    read : the measure whose questions are shown
-    ours, theirs : what A and B are
-    number : questions shown for each set, of wins and of losses
-    """
-    level = explain_level(comparisons, read) or "In the contexts, evidence is marked."
-    parts = [
-        f"# {cell(ours)} against {cell(theirs)}",
-        f"**{cell(verdict(comparisons, read, ours, theirs))}**",
-        f"A: {cell(ours)}. B: {cell(theirs)}.",
-        *_tables(comparisons),
-        cell(level),
-    ]
-    shown = [
-        part
-        for found in comparisons
-        if found.measure == read and found.set_name != EVERY_SET
-        for title, pairs in (("A is ahead", found.best(number)), ("B is ahead", found.worst(number)))
-        for part in _questions(f"{found.set_name}: {title} in {label_measure(read)}", pairs, read)
-    ]
-    return html_page(render("\n\n".join(parts)) + "\n".join(shown), title=f"{ours} and {theirs}")
 
 
 def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str) -> str:
@@ -76,28 +44,6 @@ def verdict(comparisons: Sequence[Comparison], read: str, ours: str, theirs: str
 
 def _against(measure: str, ours: float, theirs: float) -> str:
     return f"{write_measure(measure, ours)} against {write_measure(measure, theirs)}"
-
-
-def explain_level(comparisons: Sequence[Comparison], read: str) -> str:
-    """Return why no question can be shown in which A or B is ahead, and what to try; empty where there is one."""
-    pairs = [pair for found in comparisons if found.measure == read for pair in found.pairs]
-    if any(pair.difference for pair in pairs):
-        return ""
-    said = f"In {label_measure(read)}, A and B are level in every question, so none is shown."
-    figures = {pair.ours for pair in pairs}
-    if read not in RESULTS or len(figures) > 1 or not figures <= {0.0, 1.0}:
-        return said
-    rows = [row for pair in pairs for row in (pair.our_row, pair.their_row)]
-    budget = min(row.way.budget for row in rows)
-    if figures == {0.0}:
-        return f"{said} Both have 0 in all of them: try more hits, or a budget above {budget:,} tokens."
-    # contexts may be far below a large budget
-    used = min(budget, fmean(row.measures.get("tokens", budget) for row in rows))
-    smaller = max(1, int(used / 2))
-    return (
-        f"{said} Both have 1, the most there is, in all of them: at {budget:,} tokens both show what they are asked "
-        f"for. Smaller budgets tell them apart: run `retrivex evaluate` again with --budget {smaller}."
-    )
 
 
 def by_letter(found: Comparison) -> str:
@@ -150,32 +96,6 @@ def cells(found: Comparison, *, with_set: bool) -> tuple[str, ...]:
     )
 
 
-def _tables(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    for title, found in groups(comparisons).items():
-        columns = head(found)
-        lines = [cells(one, with_set="set" in columns) for one in found]
-        notes = [*explanations(found), INTERVAL]
-        yield f"## {title}\n\n{table(columns, lines)}\n\n" + "\n".join(f"- {cell(line)}" for line in notes)
-
-
-def _questions(title: str, pairs: Sequence[Pair], measure: str) -> list[str]:
-    parts = [f"<h2>{escape(title)}</h2>"] if pairs else []
-    for pair in pairs:
-        row = pair.our_row
-        parts += [
-            f"<h3>{escape(row.question or row.question_id)}</h3>",
-            f"<p>{escape(standing(pair, measure))}</p>",
-            '<div class="both">',
-            *[
-                f"<div><h4>{letter}: {escape(described(side.way))}</h4>"
-                f'<div class="context">{_with_marks(side)}</div></div>'
-                for letter, side in (("A", row), ("B", pair.their_row))
-            ],
-            "</div>",
-        ]
-    return parts
-
-
 def standing(pair: Pair, measure: str) -> str:
     """Return the figures of a question: of what is shown, and of all settings where there are several."""
     here = _against(measure, pair.our_row.measures[measure], pair.their_row.measures[measure])
@@ -191,10 +111,6 @@ def marked(row: Row) -> Iterator[tuple[str, bool]]:
         yield text[start:stop], True
         end = stop
     yield text[end:], False
-
-
-def _with_marks(row: Row) -> str:
-    return "".join(f"<mark>{escape(text)}</mark>" if found else escape(text) for text, found in marked(row))
 
 
 def described(way: Way) -> str:

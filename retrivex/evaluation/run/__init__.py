@@ -4,7 +4,6 @@ from retrivex.evaluation.run.context import ORDERS, Case
 from retrivex.evaluation.run.index import Index
 from retrivex.evaluation.run.measures import MEASURES
 from retrivex.evaluation.run.plan import Plan
-from retrivex.evaluation.run.ranges import RangeSystem
 from retrivex.evaluation.run.runner import evaluate, write_run
 from retrivex.evaluation.run.sets import sets_of
 from retrivex.evaluation.run.summary import summarise
@@ -15,7 +14,6 @@ __all__ = [
     "Case",
     "Index",
     "Plan",
-    "RangeSystem",
     "evaluate",
     "sets_of",
     "summarise",

@@ -22,7 +22,6 @@ _EXPLANATIONS = {
     "tokens": "tokens of the context",
     "ms": "processor time to make a context",
     "score": "the set's own score of the model's answers",
-    "judged": "share of the answers that the judging model calls right",
     "f1": "words that the answer shares with the reference (F1)",
     "em": "share of the answers that equal a reference, apart from case, articles and punctuation",
     "faithfulness": "share of the answer's informative words that stand in the context",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -88,8 +88,8 @@ class Plan(Options):
             Order(order)
         return self
 
-    def composed_by(self, tokenizer: Tokenizer, systems: Sequence[System] = ()) -> list[System]:
-        """Return the composers, and the systems that are run beside them.
+    def composed_by(self, tokenizer: Tokenizer) -> list[System]:
+        """Return the composers.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Plan(Options):
         """
         made: dict[str, System] = {}
         specs = dict.fromkeys([*self.composers, *self.configs])
-        for composer in [*(load_system(spec, self.configs, tokenizer) for spec in specs), *systems]:
+        for composer in (load_system(spec, self.configs, tokenizer) for spec in specs):
             if composer.name in made:
                 raise RetrivexError(f"two composers are called {composer.name!r}: rename one of the two")
             made[composer.name] = composer

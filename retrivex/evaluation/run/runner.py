@@ -35,7 +35,6 @@ def evaluate(
     cache: Path | None = None,
     processes: int = 1,
     encoder: Encoder | None = None,
-    systems: Sequence[System] = (),
     report: Report | None = None,
 ) -> list[Row]:
     """Answer every question of every set in every way of a plan, as far as no model is needed.
@@ -51,8 +50,6 @@ def evaluate(
     cache : folder of finished blocks and of vectors; None is RETRIVEX_CACHE or ~/.cache/retrivex
     processes : that compose side by side
     encoder : in place of the one that `plan.encoder` names, which is then only a word for it
-    systems : run beside the plan's composers, as `RangeSystem(...)`; where processes are not forked (macOS, Windows)
-        their functions must be importable
     report : called with the progress
 
     Returns
@@ -67,7 +64,7 @@ def evaluate(
     """
     if processes < 1:
         raise RetrivexError(f"processes is {processes}: it must be at least 1")
-    run = _Run.of(plan, cache or cache_folder(), processes, encoder, systems, report)
+    run = _Run.of(plan, cache or cache_folder(), processes, encoder, report)
     rows: list[Row] = []
     descriptions: list[dict[str, Any]] = []
     for name, found in _name_sets(plan, own):
@@ -112,7 +109,6 @@ class _Run:
     processes: int
     tokenizer: Tokenizer
     warnings: tuple[str, ...]
-    systems: Sequence[System]
     composers: list[System]
     encoder: VectorCache | None
     report: Report
@@ -124,14 +120,13 @@ class _Run:
         cache: Path,
         processes: int,
         encoder: Encoder | None,
-        systems: Sequence[System],
         report: Report | None,
     ) -> _Run:
         tokenizer, warnings = resolve_tokenizer(plan.tokenizer)
-        composers = plan.composed_by(tokenizer, systems)
+        composers = plan.composed_by(tokenizer)
         model = encoder or (load_encoder(plan.encoder) if plan.encoder is not None else None)
         vectors = None if model is None else VectorCache(model, cache / "vectors")
-        return cls(plan, cache, processes, tokenizer, warnings, systems, composers, vectors, report or _ignore_progress)
+        return cls(plan, cache, processes, tokenizer, warnings, composers, vectors, report or _ignore_progress)
 
     def one_set(self, name: str, found: EvidenceSet) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of a set, and what the manifest says of it."""
@@ -195,7 +190,7 @@ class _Run:
         done = total - len(todo)
         what = f"{name}: composing"
         self.report(what, done, total)
-        start = partial(_start, self.plan, self.systems, name, asked)
+        start = partial(_start, self.plan, name, asked)
         for number, _ in enumerate(finished(start, todo, min(self.processes, len(todo)), name), 1):
             self.report(what, done + number, total)
 
@@ -227,7 +222,5 @@ def _select_documents(found: EvidenceSet, questions: Sequence[Question]) -> Mapp
     return {doc_id: text for doc_id, text in found.documents.items() if doc_id in wanted}
 
 
-def _start(
-    plan: Plan, systems: Sequence[System], name: str, asked: Sequence[SearchedQuestion]
-) -> Callable[[Block], Block]:
-    return Worker({name: asked}, ContextMeasurer(plan, systems, asked[0].index.documents)).run
+def _start(plan: Plan, name: str, asked: Sequence[SearchedQuestion]) -> Callable[[Block], Block]:
+    return Worker({name: asked}, ContextMeasurer(plan, asked[0].index.documents)).run

@@ -30,7 +30,7 @@ _FILES = (".json", ".toml")
 
 
 class System(Protocol):
-    """Selects passages for a question; `RangeSystem` makes one of a function."""
+    """Selects passages for a question."""
 
     @property
     def name(self) -> str:

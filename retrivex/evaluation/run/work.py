@@ -148,15 +148,14 @@ class ContextMeasurer:
     Parameters
     ----------
     plan : of the run
-    systems : beside those of the plan
     documents : doc_id -> text
     """
 
-    def __init__(self, plan: Plan, systems: Sequence[System], documents: Mapping[str, str]) -> None:
+    def __init__(self, plan: Plan, documents: Mapping[str, str]) -> None:
         self._plan = plan
         self._documents = documents
         self._tokenizer, _ = resolve_tokenizer(plan.tokenizer)
-        self._composers = {composer.name: composer for composer in plan.composed_by(self._tokenizer, systems)}
+        self._composers = {composer.name: composer for composer in plan.composed_by(self._tokenizer)}
         self._edges = SentenceEdges(documents)
         self._warm: set[str] = set()
 

@@ -14,10 +14,8 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.config import Effort, RetrievalConfig
 from retrivex.errors import RetrivexError, install_hint
 from retrivex.evaluation.metrics import score_context
-from retrivex.evaluation.questions.evidence import with_originals
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.samples import sample_of
-from retrivex.model.hit import SeedHit
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
 from retrivex.tokens.tokenizer import TokenizerSpec
@@ -98,7 +96,7 @@ class Search:
             valued = self.composer.value_units(**question.arguments())
             if valued.scores.model is None:
                 raise RetrivexError("the weighted scorer has nothing to fit: leave scoring at 'auto' or 'calibrated'")
-            sample = sample_of(valued, question.evidence, question.copies)
+            sample = sample_of(valued, question.evidence)
             made.append(Sample(sample.values.astype(np.float32), sample.evidence))
         return made
 
@@ -164,17 +162,8 @@ class Search:
             most = WIDEST if config.grow_until is None else min(WIDEST, config.max_window)
             options["window"] = trial.suggest_int("window", 0, most)
         options["hedge"] = trial.suggest_categorical("hedge", sorted({*HEDGES, config.hedge}))
-        counts = self._hit_counts()
-        if len(counts) > 1:
-            options["k"] = trial.suggest_categorical("k", counts)
         model = str(trial.suggest_categorical("model", list(self.models)))
         return Trial(model, tuple((name, value) for name, value in options.items() if value != getattr(config, name)))
-
-    def _hit_counts(self) -> list[int | None]:
-        """Return how many hits may be used: a fifth, half, or what the config says."""
-        most = max(hit_count(question) for question in self.questions)
-        fewer = sorted({max(1, most // 5), max(1, most // 2)} - {most, self.config.k})
-        return [*fewer, self.config.k]
 
     def _simplify(self, found: Trial) -> Trial:
         for name, _ in found.options:
@@ -203,7 +192,7 @@ def measure(composer: SpanComposer, question: LabelledQuestion, options: Mapping
         for citation in made.citations
         if citation.char_start is not None and citation.char_end is not None
     ]
-    scores = score_context(with_originals(shown, question.copies), question.evidence, tokens=made.tokens)
+    scores = score_context(shown, question.evidence, tokens=made.tokens)
     return {
         "quality": quality(scores.recall, scores.complete, made.tokens, composer.config.effort),
         "recall": scores.recall,
@@ -221,9 +210,3 @@ def quality(recall: float, complete: bool, tokens: int, effort: Effort) -> float
     To show less is no gain by itself: evidence that tokens hold by chance alone goes with them.
     """
     return (recall + complete) / 2 / (1 + TOKEN_PRICE[effort] * tokens / 100)
-
-
-def hit_count(question: LabelledQuestion) -> int:
-    """Return how many hits a question has, in the longest of its lists."""
-    lists = [hits for hits in question.hits if not isinstance(hits, SeedHit)]
-    return max(map(len, lists)) if lists else len(question.hits)

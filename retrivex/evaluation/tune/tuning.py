@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,10 @@ FEWEST_QUESTIONS = 20
 FOLDS = 3
 """Parts of the cross-validation."""
 
-SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "k", "hedge")
+SEARCHED = ("run_cost", "min_value", "window", "pool_factor", "hedge")
 """Options that are searched, beside the coefficients."""
 
+_APART = ("before", "coefficients")  # of a result: they have files of their own
 _UNCHANGED = "the search found nothing better than the config it started from"
 
 
@@ -101,29 +102,13 @@ class TuneResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the configs' other options and the weights, as plain JSON types."""
+        made = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _APART}
         return {
-            "accepted": self.accepted,
-            "reason": self.reason,
+            **made,
             "changes": dict(self.changes),
             "refitted": self.coefficients is not None,
-            "measures": {
-                name: {
-                    "before": found.before,
-                    "after": found.after,
-                    "difference": found.difference.mean,
-                    "low": found.difference.low,
-                    "high": found.difference.high,
-                }
-                for name, found in self.measures.items()
-            },
-            "chance": self.chance,
-            "fitted_on": self.fitted_on,
-            "held_back": self.held_back,
-            "unanswerable": self.unanswerable,
-            "by_document": self.by_document,
+            "measures": {name: _plain_measure(found) for name, found in self.measures.items()},
             "searched": {"before": self.searched[0], "after": self.searched[1]},
-            "trials": self.trials,
-            "seed": self.seed,
         }
 
     def save(self, folder: str | Path) -> Path:
@@ -149,6 +134,13 @@ class TuneResult:
             write_json(folder / "coefficients.json", model.to_dict())
         write_json(folder / "config.json", options)
         return folder / "config.json"
+
+
+def _plain_measure(found: Measure) -> dict[str, float]:
+    change = found.difference
+    return {
+        "before": found.before, "after": found.after, "difference": change.mean, "low": change.low, "high": change.high,
+    }  # fmt: skip
 
 
 def _plain_options(config: RetrievalConfig) -> dict[str, Any]:
@@ -243,7 +235,7 @@ def _split(
     questions: Sequence[LabelledQuestion], hold_out: float, seed: int
 ) -> tuple[list[LabelledQuestion], list[list[int]], list[LabelledQuestion]]:
     """Return the questions to fit on, their parts for the cross-validation, and those held back."""
-    groups = grouped([{part.doc_id for part in question.places} for question in questions])
+    groups = grouped([{part.doc_id for part in question.evidence} for question in questions])
     rest, held = hold_back(groups, hold_out, seed)
     place = {at: number for number, at in enumerate(rest)}
     inner = [[place[at] for at in group] for group in groups if group[0] in place]
@@ -258,7 +250,7 @@ def _split(
 
 
 def _documents(questions: Sequence[LabelledQuestion]) -> set[str]:
-    return {part.doc_id for question in questions for part in question.places}
+    return {part.doc_id for question in questions for part in question.evidence}
 
 
 def _provenance(fitting: Sequence[LabelledQuestion], seed: int) -> dict[str, Any]:

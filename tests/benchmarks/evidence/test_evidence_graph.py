@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from benchmarks.evidence.ranges import RangeSystem
 from retrivex import Chunk, ChunkMetadata, SeedHit
-from retrivex.evaluation.run import Case, Index, RangeSystem
+from retrivex.evaluation.run import Case, Index
 
 pytest.importorskip("scipy")  # it comes with what benchmarks/requirements.txt installs
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.evidence import sentence_vectors
+from benchmarks.evidence.ranges import RangeSystem, take
 from retrivex import Chunk, ChunkMetadata, SeedHit
-from retrivex.evaluation.run import Case, Index, RangeSystem
-from retrivex.evaluation.run.ranges import take
+from retrivex.evaluation.run import Case, Index
 
 pytestmark = pytest.mark.integration
 

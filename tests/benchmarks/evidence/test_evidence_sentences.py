@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.evidence import sentence_vectors
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.sentence_vectors import SentenceSystem, encode_for, vectors_of
-from retrivex.evaluation.run import Case, Index, RangeSystem
+from retrivex.evaluation.run import Case, Index
 
 
 class Lengths:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.behaviour import FIELD, kept
+from benchmarks.evidence.ranges import RangeSystem
 from benchmarks.evidence.run import Cell, Plan
 from benchmarks.evidence.summary import DIFFERENCE, FIGURES, best_peer, over_sets, packed, rows_of, summary
 from benchmarks.report import committed, evidence_tables
-from retrivex.evaluation.run import RangeSystem
 from retrivex.evaluation.run.results import Row, Way
 
 CELL = Cell("all", 200, "dense", 50, 1000)

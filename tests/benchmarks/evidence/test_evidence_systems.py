@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.evidence.index import Asked, parents_of, part_of, retrieve, sampled
 from benchmarks.evidence.lexical import content_words, words
+from benchmarks.evidence.ranges import take
 from benchmarks.evidence.reference import Reference, best_runs
 from benchmarks.evidence.systems import RetriVex, in_document_order, nearest, widened
 from retrivex import Chunk, ChunkMetadata, SeedHit, SpanComposer
@@ -19,7 +20,6 @@ from retrivex.evaluation.questions.evidence import Evidence, Question
 from retrivex.evaluation.run import Case, Index
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.evaluation.run.measures import ranges_of
-from retrivex.evaluation.run.ranges import take
 
 WORDS = (
     "bees sleep at night. ants dig deep holes. wasps build paper nests. flies eat old fruit. moths love bright lamps. "

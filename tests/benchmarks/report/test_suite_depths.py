@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.report.position_sensitivity import position_sensitivity
 from benchmarks.report.suite_depths import depth_differences, depth_sensitivity
 from benchmarks.report.suite_grouping import OF_HITS
 from benchmarks.report.suite_sections import factors, sections
@@ -241,3 +242,12 @@ def test_a_page_has_both_tables() -> None:
 
     assert "| the hits themselves |" in made["Depth of the evidence"]
     assert "-100.0 [-100.0, -100.0] below" in made["Against knn at each depth"]
+
+
+def test_sensitivity_of_noise_is_not_seen() -> None:
+    figures = {depth: [float((needle + depth) % 3 == 0) for needle in range(30)] for depth in range(5)}
+    found = position_sensitivity(figures)
+
+    assert not found.seen
+    assert 0 < found.by_chance < 0.5
+    assert found.spread == pytest.approx(0.0)

@@ -1,4 +1,4 @@
-"""How fast and how much: rate limit and spend cap under any clock, and the file of answers."""
+"""The spend cap, and the file of answers."""
 
 from __future__ import annotations
 
@@ -10,34 +10,8 @@ from hypothesis import strategies as st
 
 from retrivex.errors import StoreError
 from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.limits import RateLimit, SpendCap
+from retrivex.evaluation.answers.limits import SpendCap
 from retrivex.evaluation.answers.model import Usage
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 500), st.integers(0, 30)), max_size=40),
-    st.none() | st.integers(1, 5),
-    st.none() | st.integers(500, 900),
-)
-def test_no_minute_begins_more_than_its_limits(
-    asked: list[tuple[int, int]], requests: int | None, tokens: int | None
-) -> None:
-    now = 0.0
-    limit = RateLimit(requests, tokens, clock=lambda: now)
-    gone: list[tuple[float, int]] = []
-    for cost, later in asked:
-        now += later
-        gone.append((now + limit.enter(cost), cost))
-    for at, last in gone:
-        inside = [cost for when, cost in gone if at - 60 + 1e-6 < when <= at]
-        assert requests is None or len(inside) <= requests
-        # the last one's tokens count for the minute that begins with it
-        assert tokens is None or sum(inside) - last <= tokens
-
-
-def test_no_limits_let_everything_pass() -> None:
-    limit = RateLimit()
-    assert {limit.enter(10**9) for _ in range(1000)} == {0.0}
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.floats(0, 1)), max_size=30), st.integers(0, 500))

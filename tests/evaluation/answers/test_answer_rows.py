@@ -1,4 +1,4 @@
-"""Rows answered by a model, their measures, prompts and verdicts; the model is made up here."""
+"""Rows answered by a model, their measures, and prompts; the model is made up here."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import pytest
 import benchmarks.suites.published  # noqa: F401 - public sets are asked and scored as published
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.answers import (
-    Judge,
     ModelReply,
     ModelRequest,
     Usage,
     answer_measures,
     answer_request,
     answer_rows,
-    read_verdict,
 )
 from retrivex.evaluation.answers.answer_rows import NOT_GENERATED
-from retrivex.evaluation.answers.judge import UNREADABLE
 from retrivex.evaluation.answers.measures import set_scorer
 from retrivex.evaluation.questions.evidence import Evidence, Question
 from retrivex.evaluation.run.results import Row, Way
@@ -243,47 +240,3 @@ def test_the_key_of_a_question_is_asked_for_alone() -> None:
 
 
 # ---- verdicts
-
-
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("It says so.\nVerdict: correct", "correct"),
-        ("VERDICT: Incorrect.\n\n", "incorrect"),
-        ("verdict: not attempted", "not attempted"),
-        ("Verdict: correct\nThough one might doubt it.", None),
-        ("The verdict: correct", None),
-        ("Verdict: correct or incorrect", None),
-        ("correct", None),
-        ("", None),
-    ],
-)
-def test_verdicts_are_read_strictly(text: str, verdict: str | None) -> None:
-    assert read_verdict(text) == verdict
-
-
-def test_a_judge_reads_answers_and_what_it_does_not_say_is_counted() -> None:
-    verdicts = iter(["So it is.\nVerdict: correct", "Verdict: incorrect", "hm", None])
-    judge = Said(lambda asked: next(verdicts))
-    names = "1234"
-    rows = [row(name) for name in names]
-    made = answer_rows(rows, [question(name) for name in names], Said(lambda _: "hives"), judge=Judge(judge))
-    assert [found.measures.get("judged") for found in made.rows] == [1.0, 0.0, None, None]
-    assert made.warnings == (f"1 of 4 answers: {UNREADABLE}", "1 of 4 answers: too long")
-    assert "<answer>\nhives\n</answer>" in judge.asked[0].prompt
-    assert "- in hives" in judge.asked[0].prompt
-
-
-def test_where_nothing_answers_the_judge_wants_no_attempt() -> None:
-    nothing = question(evidence=(), answers=())
-    judge = Judge(Said(lambda asked: "Verdict: not attempted"))
-    (verdict,) = judge.judge([(nothing, "It does not say.")])
-    assert verdict.correct is True
-    (verdict,) = judge.judge([(question(), "It does not say.")])
-    assert verdict.correct is False
-
-
-def test_only_what_was_answered_is_judged() -> None:
-    judge = Said(lambda asked: "Verdict: correct")
-    answer_rows([row()], [question()], Said(lambda asked: None), judge=Judge(judge))
-    assert judge.asked == []

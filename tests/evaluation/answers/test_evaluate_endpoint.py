@@ -75,16 +75,6 @@ def test_answers_are_measured_and_written(folder: Path) -> None:
     assert len(server.asked) == asked  # the second run found every answer beside the results
 
 
-def test_judge_and_contexts_that_are_kept(folder: Path) -> None:
-    with serving(says) as server:
-        found = run(app, command(folder, server.url, "--judge", "--keep-contexts"))
-    rows = read_rows(folder / "out")
-
-    assert found.exit_code == 0, found.output
-    assert [row.measures["judged"] for row in rows] == [1.0] * 4
-    assert all(row.context for row in rows)
-
-
 def test_missing_answers_are_told(folder: Path) -> None:
     with serving(says) as server:
         found = run(app, command(folder, server.url, "--spend-cap", "0"))

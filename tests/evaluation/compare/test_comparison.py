@@ -7,7 +7,7 @@ import pytest
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.compare.comparison import EVERY_SET, compare, select
-from retrivex.evaluation.report.side_by_side import page
+from retrivex.evaluation.report.side_by_side import described, standing, verdict
 from retrivex.evaluation.run.results import Row, Way
 
 
@@ -130,17 +130,6 @@ def test_unknown_names_say_what_there_is() -> None:
         compare([], made)
 
 
-def test_page_shows_both_contexts_and_no_markup_of_theirs() -> None:
-    found = compare(rows("a", [1.0, 0.0]), rows("b", [0.0, 1.0]))
-    made = page(found, "evidence_recall", ours="a", theirs="<b>")
-
-    assert made.count("Question 0?") == made.count("Question 1?") == 1
-    assert "a &lt;0&gt;" in made
-    assert "b &lt;1&gt;" in made
-    assert "<b>" not in made
-    assert "no effect seen" in made
-
-
 def test_the_setting_is_shown_in_which_the_win_is() -> None:
     ours = [*rows("a", [0.0, 0.0], budget=500), *rows("a", [1.0, 0.0], budget=1000)]
     theirs = [*rows("b", [0.0, 1.0], budget=500), *rows("b", [0.0, 0.5], budget=1000)]
@@ -149,25 +138,18 @@ def test_the_setting_is_shown_in_which_the_win_is() -> None:
 
     assert (won.our_row.way.budget, won.their_row.way.budget, won.settings) == (1000, 1000, 2)
     assert lost.our_row.way.budget == 500
-    made = page([found], "evidence_recall", ours="a", theirs="b")
-    assert "1.000 against 0.000 in the contexts below; 0.500 against 0.000 over 2 settings" in made
-    assert "A: a, 6 bm25 hits, document, 1,000 tokens" in made
+    assert "1.000 against 0.000 in the contexts below; 0.500 against 0.000 over 2 settings" in standing(
+        won, "evidence_recall"
+    )
+    assert described(won.our_row.way) == "a, 6 bm25 hits, document, 1,000 tokens"
 
 
-def test_evidence_is_marked_in_the_contexts() -> None:
-    ours = [replace(row, context="Hives & <wax> hum.", evidence=((8, 13),)) for row in rows("a", [1.0])]
-    made = page(compare(ours, rows("b", [0.0])), "evidence_recall", ours="a", theirs="b")
-
-    assert "Hives &amp; <mark>&lt;wax&gt;</mark> hum." in made
-
-
-def test_the_page_begins_with_a_verdict_in_words() -> None:
+def test_the_verdict_is_said_in_words() -> None:
     found = compare(rows("a", [1, 1, 1, 0.5, 1, 1]), rows("b", [0, 0.5, 1, 0.5, 0, 0]))
-    made = page(found, "evidence_recall", ours="a", theirs="b")
 
-    assert "<strong>a (A) is better than b (B): evidence recall 0.917 against 0.333, 6 questions.</strong>" in made
-    assert "ours" not in made
-    assert "share of the evidence's characters that stand in the context; higher is better" in made
+    assert verdict(found, "evidence_recall", "a", "b") == (
+        "a (A) is better than b (B): evidence recall 0.917 against 0.333, 6 questions."
+    )
 
 
 def test_more_spans_are_neither_better_nor_worse() -> None:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from retrivex.evaluation.metrics import ndcg, recall_at_k, reciprocal_rank
+from retrivex.evaluation.metrics import ndcg, recall_at_k
 
 ir_measures = pytest.importorskip("ir_measures")
 
@@ -23,7 +23,7 @@ def drawn(seed: int) -> tuple[list[str], dict[str, int]]:
 
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
 def test_the_same_as_ir_measures(k: int | None) -> None:
-    nDCG, R, RR = (getattr(ir_measures, name) for name in ("nDCG", "R", "RR"))  # noqa: N806 - as published
+    nDCG, R = ir_measures.nDCG, ir_measures.R  # noqa: N806 - as published
     compared = 0
     for seed in range(200):
         ranking, gains = drawn(seed)
@@ -33,10 +33,9 @@ def test_the_same_as_ir_measures(k: int | None) -> None:
         qrels = [ir_measures.Qrel("q", name, gain) for name, gain in gains.items()]
         run = [ir_measures.ScoredDoc("q", name, -rank) for rank, name in enumerate(ranking)]
         at = k or 12
-        found = ir_measures.calc_aggregate([nDCG @ at, R @ at, RR @ at], qrels, run)
+        found = ir_measures.calc_aggregate([nDCG @ at, R @ at], qrels, run)
         shown = [gains.get(name, 0) for name in ranking]
         assert ndcg(shown, k, ideal=list(gains.values())) == pytest.approx(found[nDCG @ at])
         assert recall_at_k(ranking, relevant, k) == pytest.approx(found[R @ at])
-        assert reciprocal_rank(ranking, relevant, k) == pytest.approx(found[RR @ at])
         compared += 1
     assert compared > 150

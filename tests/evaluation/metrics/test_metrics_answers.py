@@ -4,12 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics import (
-    AnswerCase,
     answer_tokens,
     answerability_match,
-    evaluate_answers,
     exact_match,
     is_answerable,
     normalise_answer,
@@ -86,31 +83,3 @@ def test_an_exact_match_has_f1_1_and_no_f1_is_over_1(prediction: str, references
 @given(texts, texts)
 def test_f1_is_the_same_both_ways(left: str, right: str) -> None:
     assert token_f1(left, right) == pytest.approx(token_f1(right, left))
-
-
-def test_a_set_of_answers() -> None:
-    context = ["Paris is the capital of France."]
-    found = evaluate_answers(
-        [
-            AnswerCase("Paris", ["Paris"], context),
-            AnswerCase("I don't know", ["Paris"], context),
-            AnswerCase("Lyon", ["Paris"], context),
-            AnswerCase("Bern", ["Bern"]),
-            AnswerCase("", []),
-        ],
-        no_answer=["I don't know."],
-    )
-    assert found.exact_match == found.token_f1 == pytest.approx(3 / 5)
-    assert found.answerability == pytest.approx(4 / 5)
-    # declined or without contexts: nothing to support
-    assert [one.faithfulness for one in found.answers] == [1.0, None, 0.0, None, None]
-    assert found.faithfulness == found.citation_coverage == 0.5
-
-
-def test_support_that_nobody_could_measure_is_none() -> None:
-    assert evaluate_answers([AnswerCase("Bern", ["Bern"])]).faithfulness is None
-
-
-def test_no_answers_to_evaluate() -> None:
-    with pytest.raises(RetrivexError, match="at least one"):
-        evaluate_answers([])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.metrics import mean_reciprocal_rank, ndcg, recall_at_k, reciprocal_rank
+from retrivex.evaluation.metrics import ndcg, recall_at_k
 
 gains = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), max_size=8)
 
@@ -63,18 +63,7 @@ def test_recall_counts_a_passage_once() -> None:
     assert recall_at_k([], {"a"}) == 0
 
 
-def test_reciprocal_rank() -> None:
-    assert reciprocal_rank(["x", "y", "a"], {"a"}) == pytest.approx(1 / 3)
-    assert reciprocal_rank(["x", "y", "a"], {"a"}, k=2) == 0
-    assert mean_reciprocal_rank([["a"], ["x", "a"], ["x"]], [{"a"}, {"a"}, {"a"}]) == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize("relevant", [[], set(), "a"])
 def test_something_has_to_be_relevant(relevant: list[str]) -> None:
     with pytest.raises(RetrivexError, match=r"at least one|give a list"):
         recall_at_k(["a"], relevant)
-
-
-def test_every_question_has_a_ranking() -> None:
-    with pytest.raises(RetrivexError, match="1 rankings and 0 sets"):
-        mean_reciprocal_rank([["a"]], [])

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.model_server import biased
 
 from retrivex import RetrievalConfig
-from retrivex.errors import EndpointError, LoadError, OrderingError, RetrivexError
+from retrivex.errors import EndpointError, OrderingError, RetrivexError
 from retrivex.evaluation.answers import ModelReply, ModelRequest, Usage
 from retrivex.evaluation.probe import fit_positions, probe
-from retrivex.evaluation.probe.needles import fill, hide, make_needles, plain_sentences, sentences_of
+from retrivex.evaluation.probe.needles import fill, hide, make_needles, plain_sentences
 from retrivex.evaluation.probe.probe import tokens_of_probe
 from retrivex.ordering import PositionProfile, profile
 from retrivex.ordering.builtin_profiles import PROFILES
@@ -234,19 +234,6 @@ def test_texts_are_filled_up_to_their_length(tokens: int) -> None:
     assert costs == [WORDS.count(sentence) for sentence in taken]
     assert len(taken) == 1 or sum(costs) <= tokens
     assert sum(costs) > tokens - 20
-
-
-def test_texts_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "bees.md").write_text("# Bees\n\nBees live in hives. They sleep at night.\n")
-    filler = sentences_of(tmp_path)
-    sentences = filler(random.Random(0))
-    assert {next(sentences) for _ in range(9)} >= {"Bees live in hives.", "They sleep at night."}
-    model = Biased(lambda place: 1.0)
-    sweep(model, needles=2, filler=filler)
-    assert "Bees live in hives." in model.asked[0].prompt
-    (tmp_path / "none").mkdir()
-    with pytest.raises(LoadError, match="holds no sentence"):
-        sentences_of(tmp_path / "none")
 
 
 # ---- statistics

@@ -159,15 +159,6 @@ def test_a_folder_that_is_not_there_is_said_before_anything_is_asked(tmp_path: P
     assert "does not exist" in done.stderr
 
 
-def test_texts_of_ones_own_are_the_filler(tmp_path: Path) -> None:
-    (tmp_path / "texts").mkdir()
-    (tmp_path / "texts" / "bees.txt").write_text("Bees live in hives. They sleep at night. " * 40)
-    with serving(biased(valley)) as server:
-        done = run(app, command(server, tmp_path / "m.json", "--filler", str(tmp_path / "texts")))
-        assert all("Bees live in hives." in prompt_of(body) for body in server.asked)
-    assert done.exit_code == 0, done.output
-
-
 def test_rows_are_answered_over_http() -> None:
     def answer(body: dict[str, Any]) -> str:
         return "in hives" if "hives" in prompt_of(body) else "unanswerable"

@@ -80,9 +80,8 @@ BAD: list[tuple[Any, str]] = [
     ({"question": "Who?", "answers": ["a"], "factors": {"\ud800": 1}}, "half a surrogate pair"),
     ({"question": "Who?", "answers": ["a"], "id": "\ud800"}, "half a surrogate pair"),
     ('{"question": "Who?", "answers": ["a"], "id": ' + "9" * 5000 + "}", "a line that cannot be read"),
-    ({"question": "Who?", "answers": ["a"], "documents": [{"text": "a"}]}, "doc_id is missing"),
-    ({"question": "Who?", "answers": ["a"], "documents": [" "]}, "hold a blank text"),
-    ({"question": "Who?", "answers": ["a"], "documents": "ants.txt"}, "documents is 'ants.txt': it must be a list"),
+    ({"question": "Who?", "answers": ["a"], "documents": ["ant.txt"]}, "documents name 'ant.txt', which is not there"),
+    ({"question": "Who?", "answers": ["a"], "documents": {"a": "b"}}, "documents is {'a': 'b'}: it must be a list"),
     ({"question": "Who?", "answers": ["a"], "id": ["b"]}, "id is ['b']: it must be"),
     ({"question": "Again?", "answers": ["a"], "id": "good"}, "question id 'good' was used before"),
 ]
@@ -100,52 +99,16 @@ def test_bad_lines_are_told_and_the_rest_is_used(folder: Path, tmp_path: Path) -
     assert set(found.documents) == {"insects/bees.md", "ants.txt"}  # none of a line that is left out
 
 
-def test_documents_in_the_lines_are_searched_for_that_question_alone(folder: Path, tmp_path: Path) -> None:
-    wasps = {"doc_id": "wasps", "text": "Wasps sting. They sleep, too."}
+def test_a_question_may_name_its_documents_and_references_are_quotes(folder: Path, tmp_path: Path) -> None:
     path = questions(
         tmp_path / "q.jsonl",
-        {"question": "Who stings?", "documents": [wasps, "Flies do not."], "evidence": [{"quote": "wasps sting."}]},
-        {"question": "Who works?", "evidence": [{"quote": "Ants work."}]},
-        {"question": "Who sings?", "documents": {"wasps": "Wasps sing."}, "references": ["Wasps sing."]},
-        {"question": "Who rests?", "documents": ["ants.txt", wasps], "evidence": [{"quote": "They sleep, too."}]},
+        {"question": "Who works?", "documents": ["ants.txt"], "references": ["Ants  work."]},
+        {"question": "Who sleeps?", "references": ["They sleep at night."], "evidence": [{"quote": "Bees live"}]},
     )
     found = own(path, folder)
-    assert quoted(found, 0) == ["Wasps sting."]
-    assert found.questions[0].within == ("wasps", "line-1/document-2")
-    assert found.questions[1].within == ("ants.txt", "insects/bees.md")
-    assert found.questions[2].within == ("wasps (2)",)  # another text under the same name
-    assert quoted(found, 2) == ["Wasps sing."]
-    assert found.questions[3].within == ("ants.txt", "wasps")
-    assert quoted(found, 3) == ["They sleep, too."]
-
-
-def test_references_are_the_documents_where_there_are_none(tmp_path: Path) -> None:
-    path = questions(
-        tmp_path / "q.jsonl",
-        {"question": "Who sleeps?", "references": ["Bees sleep.", "Wasps sleep, too."], "answers": ["bees"]},
-        {"question": "Who else?", "references": ["Wasps sleep, too."]},
-        {"question": "Who works?", "references": ["Ants work. They eat."], "evidence": [{"quote": "Ants work."}]},
-        {"question": "Who rests?", "answers": ["bees"]},
-    )
-    found = own(path)
-    assert sorted(found.documents.values()) == ["Ants work. They eat.", "Bees sleep.", "Wasps sleep, too."]
-    assert quoted(found, 0) == ["Bees sleep.", "Wasps sleep, too."]
-    assert quoted(found, 1) == ["Wasps sleep, too."]
-    assert quoted(found, 2) == ["Ants work."]
-    assert all(question.within == () for question in found.questions)
-    assert found.odd == ()
-
-
-def test_questions_with_nothing_to_search_are_told(tmp_path: Path) -> None:
-    apart = {"question": "Who?", "answers": ["bees"], "documents": ["Bees sleep."]}
-    path = questions(tmp_path / "q.jsonl", apart, {"question": "Who?", "answers": ["ants"]})
-    found = own(path)
-    assert len(found.questions) == 1
-    assert found.odd == ("line 2: there are no documents to search; left out",)
-    with pytest.raises(LoadError, match="has no documents to search"):
-        own(questions(tmp_path / "q.jsonl", {"question": "Who?", "answers": ["ants"]}))
-    with pytest.raises(LoadError, match="no documents to find the evidence in"):
-        own(questions(tmp_path / "q.jsonl", {"question": "Who?", "evidence": [{"quote": "Bees."}]}))
+    assert [question.within for question in found.questions] == [("ants.txt",), ()]
+    assert quoted(found, 0) == ["Ants work."]
+    assert quoted(found, 1) == ["Bees live", "They sleep at night."]
 
 
 def test_documents_that_cannot_be_read_are_told(folder: Path, tmp_path: Path) -> None:
@@ -170,19 +133,3 @@ def test_a_file_without_a_usable_line_is_refused(tmp_path: Path) -> None:
         own(questions(tmp_path / "q.jsonl", "{", "[]"), {"ants": ANTS})
     with pytest.raises(LoadError, match="cannot be read"):
         own(tmp_path / "none.jsonl", {"ants": ANTS})
-
-
-def test_a_document_that_a_line_names_and_that_is_not_there_is_told(folder: Path, tmp_path: Path) -> None:
-    path = questions(
-        tmp_path / "mine.jsonl",
-        {"question": "Who works?", "answers": ["ants"], "documents": ["ant.txt"]},
-        {"question": "Who works?", "answers": ["ants"], "documents": ["ants.txt", "Wasps read ants.txt"]},
-        {"question": "Who stings?", "answers": ["wasps"], "documents": ["Wasps sting."]},
-    )
-    found = own(path, folder)
-    assert [question.question_id for question in found.questions] == ["line-3"]
-    assert found.odd == tuple(
-        f"line {line}: documents name {name!r}, which is not there: check its name; a text that ends so goes into "
-        "doc_id and text; left out"
-        for line, name in ((1, "ant.txt"), (2, "Wasps read ants.txt"))
-    )

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from retrivex import Chunk, ChunkMetadata, RetrivexError
+from retrivex import RetrivexError
 from retrivex.evaluation.questions.evidence import Evidence
-from retrivex.evaluation.questions.labelled import EvidenceFinder, locate, read_question_lines, texts_of
+from retrivex.evaluation.questions.labelled import EvidenceFinder, locate, read_question_lines
 
 BEES = "Bees live in hives.\nThey sleep at night. Bees eat honey. Wasps sleep, too."
 ANTS = "Ants work. They eat all kinds of things. Bees eat honey."
@@ -68,22 +68,9 @@ def test_a_question_without_one_of_its_passages_is_left_out_and_told(tmp_path: P
         {"question": "Do hornets?", "evidence": []},
     )
     found, problems = locate(read_question_lines(path), FINDER)
-    assert found == {"line 1": ((Evidence("bees", 20, 39),), {}), "line 4": ((), {})}
+    assert found == {"line 1": (Evidence("bees", 20, 39),), "line 4": ()}
     assert len(problems) == 1
     assert problems[0].startswith("line 3 left out: quote 'Bees do not.' is not in any document")
-
-
-def test_any_of_several_equal_places_of_a_quote_will_do(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "q.jsonl",
-        {"question": "What do bees eat?", "evidence": ["bees eat  honey.", {"doc_id": "ants", "quote": "Ants work."}]},
-    )
-    found, problems = locate(read_question_lines(path), FINDER)
-    honey, other, work = Evidence("bees", 41, 56), Evidence("ants", 41, 56), Evidence("ants", 0, 10)
-    assert found == {"line 1": ((work, honey), {honey: [other]})}
-    assert problems == []
-    with pytest.raises(RetrivexError, match="'ha' stands at 21 places: give more of it"):
-        EvidenceFinder({"laughter": "ha " * 21}).find_all("ha")
 
 
 @pytest.mark.parametrize(
@@ -105,15 +92,3 @@ def test_broken_files_are_refused(tmp_path: Path, lines: list[Any], message: str
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RetrivexError, match="cannot be read"):
         read_question_lines(tmp_path / "none.jsonl")
-
-
-def test_documents_are_put_together_from_overlapping_chunks() -> None:
-    chunks = [
-        Chunk("Ants work.", ChunkMetadata("ants", 0, 0, 10)),
-        Chunk("work. They eat", ChunkMetadata("ants", 1, 5, 19)),
-        Chunk("things.", ChunkMetadata("ants", 2, 33, 40)),
-        Chunk("nowhere", ChunkMetadata("lost", 0)),
-    ]
-    made = texts_of(reversed(chunks))
-    assert made == {"ants": "Ants work. They eat" + " " * 14 + "things."}
-    assert texts_of([]) == {}

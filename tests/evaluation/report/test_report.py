@@ -1,6 +1,5 @@
 """The report of a run: what was run, what reaches the context, where it loses, plots that show it."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +7,8 @@ import pytest
 from support.report_rows import needles, section, write
 
 from retrivex.errors import LoadError
-from retrivex.evaluation.metrics import position_sensitivity
 from retrivex.evaluation.report import to_html, write_report
-from retrivex.evaluation.run.results import MANIFEST, RESULTS, Excerpt, Row, Way, write_rows
+from retrivex.evaluation.run.results import RESULTS, Excerpt, Row, Way, write_rows
 
 
 def test_report_says_what_was_run_and_what_was_not(tmp_path: Path) -> None:
@@ -101,15 +99,6 @@ def test_html_holds_its_images_and_no_foreign_markup(tmp_path: Path) -> None:
         assert "base64" not in to_html(f"![]({path})", inside, title="x")
 
 
-def test_sensitivity_of_noise_is_not_seen() -> None:
-    figures = {depth: [float((needle + depth) % 3 == 0) for needle in range(30)] for depth in range(5)}
-    found = position_sensitivity(figures)
-
-    assert not found.seen
-    assert 0 < found.by_chance < 0.5
-    assert found.spread == pytest.approx(0.0)
-
-
 def own(composer: str, figures: list[float], *, held: float = 1.0, budget: int = 500) -> list[Row]:
     """Make rows of questions whose hits hold a share of the evidence."""
     return [
@@ -179,23 +168,6 @@ def test_questions_that_fail_say_what_was_shown_and_what_the_hits_held(tmp_path:
     assert [line.split(" | ")[2] for line in lines] == ["0 of 2", "1 of 2"]
 
 
-@pytest.mark.parametrize(
-    ("composer", "budget", "chunks", "noted"),
-    [("knn", 100, 200, True), ("knn", 200, 200, False), ("balanced", 100, 200, False), ("knn", 100, None, False)],
-)
-def test_a_budget_below_a_chunk_is_noted_under_the_verdict(
-    tmp_path: Path, composer: str, budget: int, chunks: int | None, noted: bool
-) -> None:
-    folder = write(tmp_path / "run", own(composer, [1.0, 0.0], budget=budget))
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "chunker": {"name": "auto", "tokens": chunks}}))
-    write_report(folder)
-    first = (folder / "report.md").read_text(encoding="utf-8").split("\n| composer")[0]
-
-    assert ("At 100 tokens a whole chunk, of up to 200, may not fit" in first) is noted
-    assert ("a budget of 400 tokens or more" in first) is noted
-
-
 def test_tables_of_the_page_are_left_aligned_and_wrap(tmp_path: Path) -> None:
     write_report(write(tmp_path / "run", own("knn", [1.0, 0.0])))
     made = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
@@ -224,11 +196,3 @@ def test_questions_that_only_a_baseline_fails_are_counted(tmp_path: Path) -> Non
     lines = [line.split(" | ") for line in found.splitlines() if "Who is" in line]
     assert [line[0:3:2] for line in lines] == [["| Who is 0?", "0 of 1"], ["| Who is 2?", "0 of 1"]]
     assert all("(balanced, " in line[-1] for line in lines)
-
-
-def test_orders_of_one_composer_say_where_the_evidence_stands(tmp_path: Path) -> None:
-    rows = needles(lambda composer, depth, needle, budget: 1.0, orders=("edge_balanced", "document"))
-    found = section(page_of(tmp_path / "run", rows), "Orders")
-
-    assert "| niah | 6 bm25 | 500 | knn | edge_balanced | 0.000 [0.000, 0.000] |" in found
-    assert "| niah | 6 bm25 | 500 | knn | document | 0.438 [" in found  # by hand: (0+1+...+6)/6 and 0, of 8 needles

@@ -9,14 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from retrivex.errors import RetrivexError, quoted
 from retrivex.evaluation.metrics import Range, uncovered, united
-from retrivex.evaluation.run.context import Case, Order, Selection
+from retrivex.evaluation.run.context import Case
 from retrivex.evaluation.run.index import Index
-from retrivex.evaluation.run.knn import PLAIN, fitting_length, fitting_spans, span_of
-from retrivex.rendering.render import SEPARATOR
+from retrivex.evaluation.run.knn import PLAIN, fitting_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def _prepare_nothing(_case: Case) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RangeSystem:
-    """A system for `evaluate(plan, systems=[...])`: a function of a question's hits and their index.
+    """A system: a function of a question's hits and their index.
 
     Parameters
     ----------
@@ -65,8 +63,8 @@ class RangeSystem:
     >>> def with_next_chunk(case: Case) -> list[Range]:
     ...     last = len(case.index.chunks)
     ...     return [case.index.range_between(range(at, min(at + 2, last))) for at in case.places]
-    >>> RangeSystem("with next chunk", with_next_chunk, version="1").describe()
-    {'kind': 'ranges', 'version': '1'}
+    >>> RangeSystem("with next chunk", with_next_chunk, version="1").own_order
+    'score_desc'
     """
 
     name: str
@@ -79,10 +77,6 @@ class RangeSystem:
     def own_order(self) -> str:
         """The order of priority."""
         return PLAIN.ordering_strategy.value
-
-    def describe(self) -> dict[str, Any]:
-        """Return the version, which stands for all that the function does."""
-        return {"kind": "ranges", "version": self.version}
 
     def answer(self, case: Case) -> Timed:
         """Return the ranges, and the time of the call that made them.
@@ -113,18 +107,6 @@ class RangeSystem:
                     "characters of a document that was searched"
                 )
         return found
-
-    def select(self, case: Case, order: Order) -> Selection:
-        """Return the ranges that fit as passages, joined where they touch."""
-        found = self.answer(case)
-        started = time.thread_time()
-        index = case.index
-        taken = take(found.ranges, index, case.budget, apart=index.tokenizer.count(SEPARATOR))
-        # a range of white space is no passage
-        parts = [part for part in _by_priority(taken.ranges) if index.documents[part[0]][part[1] : part[2]].strip()]
-        spans = [span_of(part, 1 / rank, index) for rank, part in enumerate(parts, 1)]
-        fitting = fitting_spans(spans, case, order)
-        return Selection(fitting, PLAIN, found.ms + 1e3 * (time.thread_time() - started))
 
 
 def take(ranges: Iterable[Range], index: Index, budget: int, *, apart: int = 0) -> Taken:
@@ -166,13 +148,3 @@ def cut(part: Range, index: Index, budget: int) -> Taken:
 
 def _joined(ranges: Iterable[Range]) -> list[Range]:
     return [(doc_id, *part) for doc_id, parts in united(ranges).items() for part in parts]
-
-
-def _by_priority(ranges: Sequence[Range]) -> list[Range]:
-    """Return ranges joined where they touch, each with the priority of the first of its parts."""
-
-    def rank(run: Range) -> int:
-        inside = (at for at, (doc_id, low, _) in enumerate(ranges) if doc_id == run[0] and run[1] <= low < run[2])
-        return next(inside, len(ranges))
-
-    return sorted(_joined(ranges), key=rank)

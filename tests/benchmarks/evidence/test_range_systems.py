@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks.evidence.index import part_of
+from benchmarks.evidence.ranges import RangeSystem, Timed, cut, take
 from benchmarks.evidence.systems import similarities
 from retrivex import Chunk, ChunkMetadata, RetrivexError, SeedHit
-from retrivex.evaluation.metrics import Range, united
-from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.run import ORDERS, Case, Index, Plan, RangeSystem, evaluate
-from retrivex.evaluation.run.context import Order, arrange
-from retrivex.evaluation.run.ranges import Timed, cut, take
+from retrivex.evaluation.metrics import Range
+from retrivex.evaluation.run import Case, Index
 
 SENTENCES = (
     "Bees sleep at night. ",
@@ -52,10 +47,6 @@ def nearest(given: Case) -> list[Range]:
 
 def words(ranges: Sequence[Range]) -> list[str]:
     return [INDEX.documents[doc_id][start:end].split()[0] for doc_id, start, end in ranges]
-
-
-def shown(system: RangeSystem, asked: Case, order: str = "score_desc") -> str:
-    return arrange(system.select(asked, Order(order)), Order(order), asked.question).text
 
 
 def test_ranges_are_taken_in_their_order_until_the_budget_is_used() -> None:
@@ -112,84 +103,10 @@ def test_a_range_outside_the_documents_is_refused(wrong: Range) -> None:
         RangeSystem("mine", lambda _: [wrong], "1").answer(case([0], 9))
 
 
-def test_a_context_shows_the_ranges_best_first_joined_where_they_touch() -> None:
-    system = RangeSystem("s", nearest, "1")
-    assert shown(system, case([3, 0, 4, 6], 99)) == "\n\n".join(
-        ["Flies eat old fruit. Moths love bright lamps.", "Bees sleep at night.", "Ants dig deep holes."]
-    )
-    assert shown(system, case([3, 0], 6)) == "Flies eat old fruit."
-    assert shown(system, case([3, 0], 2)) == "Flies eat"
-    assert shown(system, case([], 9)) == ""
-
-
 def test_scores_are_shares_where_they_are_no_cosines() -> None:
     hits = [SeedHit(INDEX.chunks[0], 8.0), SeedHit(INDEX.chunks[1], 2.0)]
     assert similarities(Case("?", hits, INDEX, 9, "bm25")) == [1.0, 0.25]
     assert similarities(Case("?", hits, INDEX, 9, "dense")) == [1.0, 1.0]
-
-
-def test_a_range_of_white_space_is_no_passage() -> None:
-    system = RangeSystem("s", lambda _: [("d", 34, 35)], "1")
-    assert TEXT[34:35] == " "
-    assert list(system.select(case([0], 9), Order("front_first")).spans) == []
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("de"), st.integers(0, len(TEXT)), st.integers(0, len(TEXT))), max_size=6),
-    st.integers(0, 30),
-    st.sampled_from(ORDERS),
-)
-def test_no_context_exceeds_its_budget_or_shows_what_was_not_named(
-    ranges: list[Range], budget: int, order: str
-) -> None:
-    system = RangeSystem("s", lambda _: ranges, "1")
-    selection = system.select(case([0], budget), Order(order))
-    context = arrange(selection, Order(order), "?")
-    assert len(context.text.split()) <= budget
-    named = united(part for part in ranges if part[1] < part[2])
-    for cited in context.citations:
-        start, end = cited.char_start or 0, cited.char_end or 0
-        assert any(low <= start and end <= high for low, high in named[cited.doc_id])
-        assert context.text[cited.start : cited.end] == TEXT[start:end]
-
-
-ASKED = EvidenceSet(
-    "own",
-    {"d": TEXT, "e": TEXT.lower()},
-    (
-        Question("1", "Who builds paper nests?", (Evidence("d", 42, 65),)),
-        Question("2", "ants?", (Evidence("d", 21, 40),)),
-    ),
-)
-
-
-def test_a_system_of_ones_own_stands_beside_the_others(tmp_path: Path) -> None:
-    plan = Plan(composers="knn", chunk_tokens=5, hits=3, budgets=20, orders=["score_desc", "document"])
-    mine = [RangeSystem("mine", nearest, "1")]
-    rows = evaluate(plan, [ASKED], systems=mine, cache=tmp_path, out=tmp_path / "out", processes=2)
-    assert [row.way.composer for row in rows[:4]] == ["knn", "knn", "mine", "mine"]
-    assert all(row.measures["tokens"] <= 20 for row in rows)
-    assert {row.measures["evidence_recall"] for row in rows if row.way.composer == "mine"} == {1.0}
-    assert '"kind": "ranges"' in (tmp_path / "out" / "manifest.json").read_text()
-    alone = evaluate(plan.model_copy(update={"composers": ()}), [ASKED], systems=mine, cache=tmp_path)
-    assert {row.way.composer for row in alone} == {"mine"}
-
-
-def test_another_version_is_measured_anew(tmp_path: Path) -> None:
-    plan = Plan(composers=(), chunk_tokens=5, hits=3, budgets=20)
-
-    def recalls(ranges: list[Range], version: str) -> set[float]:
-        system = RangeSystem("mine", lambda _: ranges, version)
-        return {row.measures["evidence_recall"] for row in evaluate(plan, [ASKED], systems=[system], cache=tmp_path)}
-
-    assert recalls([], "1") == {0.0}
-    assert recalls([("d", 21, 65)], "1") == {0.0}
-    assert recalls([("d", 21, 65)], "2") == {1.0}
-
-
-def test_two_systems_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RetrivexError, match="two composers are called 'knn'"):
-        evaluate(Plan(), [ASKED], systems=[RangeSystem("knn", nearest, "1")], cache=tmp_path)
 
 
 def test_an_index_part_is_an_index_of_those_documents() -> None:
