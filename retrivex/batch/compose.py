@@ -25,6 +25,7 @@ from retrivex.model.numbers import parse_whole_number
 from retrivex.model.window import Window
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore
+from retrivex.tokens.tokenizer import get_tokenizer
 
 ROWS_AT_ONCE = 100
 """Rows whose neighbours are asked for together: each holds some hundred chunks in memory meanwhile."""
@@ -40,9 +41,6 @@ def compose_table(
     table: pa.Table,
     composer: SpanComposer | None = None,
     store: AnyChunkStore | None = None,
-    *,
-    rows_at_once: int = ROWS_AT_ONCE,
-    store_timeout_s: float | None = STORE_TIMEOUT_S,
 ) -> pa.Table:
     """Compose every row of a table: the same rows out, in the same order, each with its composition or its error.
 
@@ -54,8 +52,6 @@ def compose_table(
     table : requests, by the schema `retrivex.batch.requests/1` of `docs/batch.md`
     composer : with the options of all rows; None takes the defaults
     store : where hits and their neighbours are, beside what rows bring; None: rows bring all chunks
-    rows_at_once : rows whose neighbours are asked for together, at least 1
-    store_timeout_s : seconds to wait for an answer of the store; None waits
 
     Returns
     -------
@@ -82,8 +78,8 @@ def compose_table(
     schema = composition_schema(table.schema)
     used = SpanComposer() if composer is None else composer
     parts = [
-        _compose_rows(part, schema, used, store, store_timeout_s)
-        for part in (table.slice(start, rows_at_once) for start in range(0, table.num_rows, rows_at_once))
+        _compose_rows(table.slice(start, ROWS_AT_ONCE), schema, used, store)
+        for start in range(0, table.num_rows, ROWS_AT_ONCE)
     ]
     return pa.concat_tables(parts) if parts else schema.empty_table()
 
@@ -94,34 +90,27 @@ class ComposeWork(OncePerProcess):
 
     Parameters
     ----------
-    config : options of all rows
+    config : options of all rows; the tokenizer `auto` becomes the one that is at hand where the object is made, so that
+        a worker that lacks its file refuses to work
     open_store : opens the store in the process that uses it, such as a `StoreAddress`; None: rows bring all chunks
-    rows_at_once, store_timeout_s : as in `compose_table`
-    tokenizer : what counts tokens, not given but found where the object is made: a worker that has another one at hand,
-        such as the estimate for want of a file, refuses to work
 
     Examples
     --------
-    >>> work = ComposeWork(RetrievalConfig(token_budget=800, tokenizer="estimate"))
-    >>> work.tokenizer, work.describe()["config"]["token_budget"]
-    ('estimate', 800)
+    >>> work = ComposeWork(RetrievalConfig(token_budget=800))
+    >>> work.describe()["config"]["token_budget"]
+    800
     """
 
     config: RetrievalConfig = field(default_factory=RetrievalConfig)
     open_store: OpenStore | None = None
-    rows_at_once: int = ROWS_AT_ONCE
-    store_timeout_s: float | None = STORE_TIMEOUT_S
-    tokenizer: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tokenizer", SpanComposer(self.config).tokenizer_name)
+        if self.config.tokenizer == "auto":
+            object.__setattr__(self, "config", self.config.override(tokenizer=get_tokenizer().name))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Compose the rows of a table."""
-        composer, store = self._resources
-        return compose_table(
-            table, composer, store, rows_at_once=self.rows_at_once, store_timeout_s=self.store_timeout_s
-        )
+        return compose_table(table, *self._resources)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Return the schema of what a table of this schema becomes.
@@ -139,15 +128,12 @@ class ComposeWork(OncePerProcess):
         return {
             "work": "compose",
             "config": self.config.model_dump(mode="json"),
-            "tokenizer": self.tokenizer,  # the options may say "auto", which is what a machine has at hand
             "store": None if self.open_store is None else str(self.open_store),
         }
 
     @cached_property
     def _resources(self) -> tuple[SpanComposer, AnyChunkStore | None]:
-        composer = SpanComposer(self.config)
-        self.check_tokenizer(composer.tokenizer_name, self.tokenizer)
-        return composer, None if self.open_store is None else self.open_store()
+        return SpanComposer(self.config), None if self.open_store is None else self.open_store()
 
 
 # ---- a group of rows
@@ -168,7 +154,6 @@ def _compose_rows(
     schema: pa.Schema,
     composer: SpanComposer,
     store: AnyChunkStore | None,
-    store_timeout_s: float | None,
 ) -> pa.Table:
     ids, problems = read_ids(table, schema.field("id").type)
     rows = [_read(row, problems.get(at, problem)) for at, (row, problem) in enumerate(read_rows(table))]
@@ -177,7 +162,7 @@ def _compose_rows(
         for row in rows:
             _attempt(row, lambda row: _compose_alone(row, composer, used or {}))
     else:
-        _compose_together(rows, composer, BatchStore(used, composer.tokenizer_name, store_timeout_s))
+        _compose_together(rows, composer, BatchStore(used, composer.tokenizer_name, STORE_TIMEOUT_S))
     own = schema.remove(0)
     made = make_table([row.answer for row in rows], own)
     return made.add_column(0, schema.field("id"), ids).cast(schema)
@@ -224,8 +209,6 @@ def _compose_together(rows: Sequence[_Row], composer: SpanComposer, store: Batch
             neighbours[allowed_scopes(row.request.scope)] += row.begun.windows
     for scope, windows in neighbours.items():
         store.load(windows, scope)
-        if composer.config.return_parents != "never":
-            store.load_parents(scope)
     for row in rows:
         _attempt(row, _finish)
         if store.failures:

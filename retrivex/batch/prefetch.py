@@ -29,11 +29,10 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a store for one set of scopes: chunks by place, windows that were asked for, parents."""
+    """What is known of a store for one set of scopes: chunks by place, and windows that were asked for."""
 
     chunks: dict[str, dict[int, list[Counted]]] = field(default_factory=dict)
     asked: dict[str, list[Window]] = field(default_factory=dict)
-    parents: dict[str, Chunk | str | None] = field(default_factory=dict)
 
     def missing(self, windows: Iterable[Window]) -> list[Window]:
         """Return the windows that were not asked for yet, merged."""
@@ -141,22 +140,9 @@ class BatchStore:
             stored = [(chunk, None) for chunk, _ in stored]
         return [*stored, *((chunk, None) for chunk in own.values())]
 
-    def load_parents(self, scope: Scope) -> None:
-        """Ask for the parents that loaded chunks name, in one request; errors as in `load`."""
-        self._load_parents((chunk.metadata.parent_id for chunk in self._loaded(scope)), scope)
-
     def _fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> dict[str, Chunk | str]:
-        self._load_parents(parent_ids, scope)
-        known = self._of(scope).parents
-        return {name: parent for name in parent_ids if (parent := known[name]) is not None}
-
-    def _load_parents(self, names: Iterable[str | None], scope: Scope) -> None:
-        known = self._of(scope).parents
-        missing = sorted({name for name in names if name is not None} - known.keys())
         store: Any = self.store
-        if missing and isinstance(store, ParentStore):
-            found = self._ask(lambda: dict(store.fetch_parents(missing, scope)))
-            known.update((name, found.get(name)) for name in missing)
+        return self._ask(lambda: dict(store.fetch_parents(parent_ids, scope)))
 
     def _of(self, scope: Scope) -> _Known:
         return self._known[allowed_scopes(scope)]

@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from retrivex.chunking import CHUNKER_NAMES
 from retrivex.cli.collections import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import (
     AsJson,
+    BestHits,
     Budget,
+    ChunkerName,
+    ChunkOverlap,
+    ChunkSize,
     ConfigFile,
     EffortLevel,
+    Exclude,
+    Include,
+    OneScope,
     Order,
     Preset,
     Settings,
+    TokenizerName,
     WindowSize,
     describe_options,
     make_config,
@@ -98,10 +105,7 @@ def compose(
     layout: Layout = "retrivex",
     budget: Budget = None,
     window: WindowSize = None,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
-    ] = None,
+    k: BestHits = None,
     effort: EffortLevel = None,
     order: Order = None,
     preset: Preset = None,
@@ -141,29 +145,17 @@ def index(
     store: Store = None,
     address: Address = None,
     collection: CollectionName = "",
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-    ] = "auto",
-    size: Annotated[
-        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
-    ] = None,
-    overlap: Annotated[
-        int | None, typer.Option("--overlap", metavar="N", help="Tokens that neighbouring chunks share.")
-    ] = None,
+    chunker: ChunkerName = "auto",
+    size: ChunkSize = None,
+    overlap: ChunkOverlap = None,
     embed: Annotated[
         str | None,
         typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
     ] = None,
-    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
-    scope: Annotated[
-        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
-    ] = None,
+    tokenizer: TokenizerName = "auto",
+    scope: OneScope = None,
+    include: Include = None,
+    exclude: Exclude = None,
     as_json: AsJson = False,
 ) -> None:
     """Read, cut and encode files on an engine, and write the chunks into a store.
@@ -185,17 +177,15 @@ def index(
         batches.check_writer(place)
     report = LoadReport()
     folder = batches.OutputFolder(out)
-    source = batches.file_source(
-        paths, report, include=include or (), exclude=exclude or (), files_per_part=files, folder=folder
-    )
+    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
     try:
         work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+        # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
+        counts = work.chunks.resources[1].exact or tokenizer != "auto"
     except ChunkError as error:
         raise typer.BadParameter(str(error)) from error
     job = batches.Job(source, work, folder)
     made = _run(job, engine, workers, "cutting")
-    # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
-    counts = tokenizer != "auto" or work.chunks.resources()[1].exact
     written = batches.Written() if place is None else _write(job, place, counts=counts)
     _report_index(made, written, report, out, place, as_json=as_json)
 

@@ -14,6 +14,7 @@ import typer
 from retrivex.cli.failures import SOME_FAILED, describe
 from retrivex.cli.options import (
     AsJson,
+    BestHits,
     Budget,
     ConfigFile,
     EffortLevel,
@@ -53,9 +54,7 @@ def compose(
     request_schema: Annotated[bool, typer.Option("--request-schema", help="Print that of a request.")] = False,
     budget: Budget = None,
     window: WindowSize = None,
-    k: Annotated[
-        int | None, typer.Option(metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options")
-    ] = None,
+    k: BestHits = None,
     effort: EffortLevel = None,
     order: Order = None,
     preset: Preset = None,

@@ -12,8 +12,20 @@ from typing import Annotated
 
 import typer
 
-from retrivex.chunking import CHUNKER_NAMES, get_chunker
-from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
+from retrivex.chunking import get_chunker
+from retrivex.cli.options import (
+    DEFAULT_DATABASE,
+    AsJson,
+    ChunkerName,
+    ChunkOverlap,
+    ChunkSize,
+    Database,
+    Embed,
+    Exclude,
+    Include,
+    OneScope,
+    TokenizerName,
+)
 from retrivex.cli.terminal import counted, note, one_line, progress, say, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
@@ -38,15 +50,15 @@ _MANY_VECTORS = (
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     db: Database = DEFAULT_DATABASE,
-    chunker: Annotated[str, typer.Option(metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")] = "auto",
-    size: Annotated[int | None, typer.Option(metavar="N", help="Most tokens of a chunk (sentence: sentences).")] = None,
-    overlap: Annotated[int | None, typer.Option(metavar="N", help="Tokens (sentences) that neighbours share.")] = None,
+    chunker: ChunkerName = "auto",
+    size: ChunkSize = None,
+    overlap: ChunkOverlap = None,
     embed: Embed = None,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
-    tokenizer: Annotated[str, typer.Option(metavar="NAME", help="Whose tokens are counted, as for queries.")] = "auto",
-    scope: Annotated[str | None, typer.Option(metavar="NAME", help="Only queries with it see the documents.")] = None,
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only such files; repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="None of these; repeatable.")] = None,
+    tokenizer: TokenizerName = "auto",
+    scope: OneScope = None,
+    include: Include = None,
+    exclude: Exclude = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
     as_json: AsJson = False,
 ) -> None:

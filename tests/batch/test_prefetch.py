@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.batch_world import FailingStore, MadeStore, make_chunks
+from support.batch_world import FailingStore, MadeStore
 
 from retrivex import Chunk, Window
 from retrivex.batch.prefetch import BatchStore
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope
-from retrivex.stores import InMemoryChunkStore
 from retrivex.tokens.stored import StoredCount
 
 windows = st.lists(
@@ -105,24 +104,3 @@ def test_a_store_that_answers_something_else_is_refused(answer: Any) -> None:
 
     with pytest.raises(StoreError, match="a chunk store gives Chunk objects"):
         BatchStore(Odd(), "words", None).load([Window("doc-0", 0, 3)], None)
-
-
-def test_parents_of_all_loaded_chunks_are_one_request() -> None:
-    class WithParents(InMemoryChunkStore):
-        asked: list[list[str]] = []  # noqa: RUF012
-
-        def fetch_parents(self, parent_ids: Sequence[str], scope: Scope = None) -> Any:
-            self.asked.append(list(parent_ids))
-            return super().fetch_parents(parent_ids, scope)
-
-    chunks = [
-        Chunk(chunk.text, type(chunk.metadata)(*chunk.key, parent_id=f"p{chunk.key[1] % 2}"))
-        for chunk in make_chunks(1)
-    ]
-    store = WithParents(chunks, {"p0": "All of it."})
-    batch: Any = BatchStore(store, "words", None)
-    batch.load([Window("doc-0", 0, 12)], None)
-    batch.load_parents(None)
-    assert batch.fetch_parents(["p0"]) == {"p0": "All of it."}
-    assert batch.fetch_parents(["p1", "p0"]) == {"p0": "All of it."}
-    assert store.asked == [["p0", "p1"]]

@@ -79,18 +79,6 @@ def test_a_file_that_is_no_parquet_or_holds_something_else_is_named(tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-def test_a_field_that_is_there_twice_is_named_and_no_folder_is_made(tmp_path: Path) -> None:
-    hit = pa.struct(
-        [("doc_id", pa.string()), ("chunk_id", pa.int64()), ("score", pa.float64()), ("score", pa.float64())]
-    )
-    fields = [pa.array(values) for values in (["bees"], [0], [0.9], [0.8])]
-    hits = pa.ListArray.from_arrays([0, 1], pa.StructArray.from_arrays(fields, fields=list(hit)))
-    pq.write_table(pa.table({"hits": hits}), tmp_path / "requests.parquet")
-    result = compose(tmp_path)
-    assert (result.exit_code, "hits.score is there more than once" in result.stderr) == (3, True), result.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_folder_of_another_job_is_refused_with_the_way_out(tmp_path: Path) -> None:
     write_requests(tmp_path / "requests.parquet", 3)
     write_store(tmp_path / "store.db")
@@ -156,12 +144,6 @@ def test_what_batches_wrote_among_the_files_is_not_read(tmp_path: Path) -> None:
     again = index(tmp_path, *inside, "--json")
     assert again.exit_code == 0, again.stderr
     assert (json.loads(again.stdout)["made"], json.loads(again.stdout)["documents"]) == (0, 3)
-    # neither is the output of another job, or of one that was stopped before its manifest
-    begun = tmp_path / "docs" / "begun"
-    begun.mkdir()
-    (begun / "_lock").touch()
-    other = index(tmp_path, "-o", str(begun), "--json")
-    assert (other.exit_code, json.loads(other.stdout)["rows"]) == (0, 3), other.stderr
 
 
 def test_files_that_cannot_be_read_are_listed_and_the_others_are_in_the_store(tmp_path: Path) -> None:
