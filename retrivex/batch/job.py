@@ -167,6 +167,17 @@ def digest_file(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+REPORT_SCHEMA = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
+"""How a part went, as Ray and Spark hand it back; `kind` and `message` are null where it was made."""
+
+
+def report_row(made: Done | Failed) -> dict[str, Any]:
+    """Return how a part went as a row of `REPORT_SCHEMA`."""
+    if isinstance(made, Done):
+        return {"number": made.number}
+    return {"number": made.number, "kind": made.kind, "message": made.message}
+
+
 @lru_cache(maxsize=1)
 def read_sent(pickled: bytes) -> Any:
     """Return a job or work that was sent to this process, the same each time: its composer is made once."""

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.folder import Done
-from retrivex.batch.job import MOST_TRIES, Failed, Job, OnPart, Summary, Work
+from retrivex.batch.job import MOST_TRIES, REPORT_SCHEMA, Failed, Job, OnPart, Summary, Work, report_row
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -162,13 +161,5 @@ class _PartActor:
     def __call__(self, numbers: pa.Table) -> pa.Table:
         """Make the parts of these numbers, and say how it went."""
         return pa.Table.from_pylist(
-            [_report(self._job.make_part(number)) for number in numbers.column(0).to_pylist()],
-            schema=pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())]),
+            [report_row(self._job.make_part(number)) for number in numbers.column(0).to_pylist()], schema=REPORT_SCHEMA
         )
-
-
-def _report(made: Done | Failed) -> dict[str, Any]:
-    """Return how a part went as a row."""
-    if isinstance(made, Done):
-        return {"number": made.number}
-    return {"number": made.number, "kind": made.kind, "message": made.message}

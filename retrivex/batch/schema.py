@@ -18,9 +18,7 @@ from retrivex.model.options import closest_name
 SCHEMA_KEY = b"retrivex.schema"
 """Key of a schema's metadata that holds name and version."""
 
-REQUESTS = "retrivex.batch.requests/1"
 COMPOSITIONS = "retrivex.batch.compositions/1"
-DOCUMENTS = "retrivex.batch.documents/1"
 CHUNKS = "retrivex.batch.chunks/1"
 
 _TEXT, _INT, _REAL, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -166,12 +164,6 @@ def check_columns(
     BatchError
         If a column is unknown, missing or of another type; the message names the column.
     """
-    stated = (schema.metadata or {}).get(SCHEMA_KEY)
-    expected = REQUESTS if known is REQUEST_COLUMNS else DOCUMENTS
-    if stated is not None and stated.decode(errors="replace") != expected:
-        raise BatchError(
-            f"the table says that its schema is {stated.decode(errors='replace')!r}: this reads {expected!r}"
-        )
     for name in schema.names:
         if name not in known:
             near = closest_name(name, known)

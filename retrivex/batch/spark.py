@@ -11,7 +11,18 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from retrivex.batch.job import MOST_TRIES, Failed, Job, OnPart, Summary, Work, count_cores, read_sent
+from retrivex.batch.job import (
+    MOST_TRIES,
+    REPORT_SCHEMA,
+    Failed,
+    Job,
+    OnPart,
+    Summary,
+    Work,
+    count_cores,
+    read_sent,
+    report_row,
+)
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -98,10 +109,7 @@ def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
 
 
 def _make_part(pickled: bytes, number: int) -> pa.RecordBatch:
-    made = read_sent(pickled).make_part(number)
-    kind, message = (made.kind, made.message) if isinstance(made, Failed) else (None, None)
-    schema = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
-    return pa.RecordBatch.from_pylist([{"number": number, "kind": kind, "message": message}], schema=schema)
+    return pa.RecordBatch.from_pylist([report_row(read_sent(pickled).make_part(number))], schema=REPORT_SCHEMA)
 
 
 @contextmanager

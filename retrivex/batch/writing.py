@@ -23,7 +23,6 @@ from retrivex.retrieval.indexing import PreparedDocument
 from retrivex.stores import SQLiteStore
 from retrivex.text.addresses import Confidential
 
-_MOST_PROBLEMS = 1_000  # that are kept word by word
 _NOBODYS = "retrivex:is-this-store-written-to"  # the name of no document, which asks a store and changes nothing
 
 
@@ -48,8 +47,7 @@ class Written:
     Parameters
     ----------
     documents, chunks, tokens : in all parts
-    problems : name or file, and why it is not in the store; the first thousand
-    failed : how many there are
+    problems : name or file, and why it is not in the store
     notes : what the store has no place for, and why
     """
 
@@ -57,14 +55,7 @@ class Written:
     chunks: int = 0
     tokens: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
-    failed: int = 0
     notes: list[str] = field(default_factory=list)
-
-    def refuse(self, name: str, reason: str) -> None:
-        """Note a document that is not in the store."""
-        self.failed += 1
-        if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append((name, reason))
 
 
 def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPart | None = None) -> Written:
@@ -93,10 +84,10 @@ def write_parts(folder: OutputFolder, parts: int, writer: Writer, on_part: OnPar
         kept = []
         for row in rows:
             if row["error"] is not None:
-                made.refuse(row["source"] or row["doc_id"] or part_name(number), row["error"]["message"])
+                made.problems.append((row["source"] or row["doc_id"] or part_name(number), row["error"]["message"]))
             elif row["doc_id"] in seen:
                 reason = f"doc_id {row['doc_id']!r} was used before: it must be unique; rename one of the two"
-                made.refuse(row["source"] or row["doc_id"], reason)
+                made.problems.append((row["source"] or row["doc_id"], reason))
             else:
                 seen.add(row["doc_id"])
                 kept.append(row)

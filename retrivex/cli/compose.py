@@ -4,40 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 
+from retrivex.cli import options
 from retrivex.cli.failures import SOME_FAILED, describe
-from retrivex.cli.options import (
-    AsJson,
-    BestHits,
-    Budget,
-    ConfigFile,
-    EffortLevel,
-    Order,
-    Preset,
-    Settings,
-    WindowSize,
-    WithTrace,
-    make_config,
-)
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import counted, note, progress, write_text
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.requests import RequestError, compose_record, parse_line
+from retrivex.composer.requests import compose_record, parse_line
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.serialization import escape_halves
 from retrivex.stores.memory import index_chunks
-
-MAX_LINE_BYTES = 256 * 1024 * 1024
-"""Limit for one line; a longer one gets an error and is skipped without being held in memory."""
-
-_SKIP_BYTES = 1024 * 1024
 
 
 def compose(
@@ -52,19 +35,19 @@ def compose(
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a composition.")] = False,
     request_schema: Annotated[bool, typer.Option("--request-schema", help="Print that of a request.")] = False,
-    budget: Budget = None,
-    window: WindowSize = None,
-    k: BestHits = None,
-    effort: EffortLevel = None,
-    order: Order = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
+    budget: options.Budget = None,
+    window: options.WindowSize = None,
+    k: options.BestHits = None,
+    effort: options.EffortLevel = None,
+    order: options.Order = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
     rerank: Rerank = None,
     rerank_shape: RerankShape = None,
     rerank_model: RerankModel = None,
-    trace: WithTrace = False,
-    as_json: AsJson = False,
+    trace: options.WithTrace = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compose contexts from your own retriever's hits: JSON Lines in, JSON Lines out, in the same order.
 
@@ -87,7 +70,7 @@ def compose(
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
         return
-    retrieval = make_config(
+    retrieval = options.make_config(
         preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
     )
     composer = SpanComposer(retrieval, reranker=make_reranker(rerank, rerank_shape, rerank_model))
@@ -100,8 +83,8 @@ def compose(
     failed = 0
     target.write(b"")  # opens it: no requests are an empty file
     with progress("composing") as bar:
-        for number, line in enumerate(split_lines(source), start=1):
-            if line is not None and not line.strip():
+        for number, line in enumerate(source, start=1):
+            if not line.strip():
                 continue
             answer = answer_line(line, number, composer, shared, trace=trace)
             failed += "error" in answer
@@ -119,7 +102,7 @@ def read_schema(name: str) -> str:
 
 
 def answer_line(
-    line: bytes | None,
+    line: bytes,
     number: int,
     composer: SpanComposer,
     shared: Mapping[ChunkKey, Chunk],
@@ -130,7 +113,7 @@ def answer_line(
 
     Parameters
     ----------
-    line : as read; None where it was too long
+    line : as read
     number : of the line, from 1
     composer : with the config of the command line
     shared : chunks that all lines share
@@ -138,8 +121,6 @@ def answer_line(
     """
     request_id = None
     try:
-        if line is None:
-            raise RequestError(f"the line has over {MAX_LINE_BYTES:,} bytes: give shared chunks once with --chunks")
         record = parse_line(line)
         json.dumps(record.get("id"), allow_nan=False)  # one that JSON cannot hold is an error, and not repeated
         request_id = record.get("id")
@@ -147,14 +128,3 @@ def answer_line(
     except Exception as error:  # noqa: BLE001 - one bad line must not lose the others; it is handed back in its place
         said = {"type": type(error).__name__, "message": describe(error), "line": number}
         return {"id": request_id, "error": said}
-
-
-def split_lines(stream: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """Yield the lines of a stream one by one; None for one of more than `limit` bytes."""
-    while line := stream.readline(limit + 1):
-        if len(line) <= limit:
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(_SKIP_BYTES)
-        yield None

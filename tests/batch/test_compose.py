@@ -36,19 +36,9 @@ def composed(table: pa.Table, *arguments: Any) -> list[dict[str, Any]]:
     return [record_of(row) for row in compose_table(table, *arguments).to_pylist()]
 
 
-def test_rows_are_what_compose_in_a_loop_gives_and_two_requests_are_sent() -> None:
-    store = MadeStore()
-    rows = composed(make_table(30), SpanComposer(CONFIG), store)
+def test_rows_are_what_compose_in_a_loop_gives() -> None:
+    rows = composed(make_table(30), SpanComposer(CONFIG), MadeStore())
     assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
-    assert store.calls == 2  # the hits of all rows, and then their neighbours
-
-
-def test_more_rows_than_are_held_at_once_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retrivex.batch.compose.ROWS_AT_ONCE", 7)
-    store = MadeStore()
-    rows = composed(make_table(30), SpanComposer(CONFIG), store)
-    assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
-    assert store.calls <= 2 * 5
 
 
 def test_a_row_reads_as_the_composition_that_it_is() -> None:
