@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -44,6 +44,7 @@ from benchmarks.speed.batch_rules import check_flat, check_results, thin
 from benchmarks.speed.latency import WORDS, machine, make_queries, make_store
 from retrivex import Document, RetrievalConfig, SpanComposer
 from retrivex.batch import ComposeWork, Job, OutputFolder, StoreAddress, compose_table, parquet_source
+from retrivex.errors import BatchError
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
@@ -60,6 +61,7 @@ ENGINES = ("local", "ray", "spark")
 WORKERS = 2
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LOOK_S = 5.0
+_PARTS_S = 0.1
 _AT_ONCE = 10_000  # requests that are made together: a row group
 
 
@@ -185,8 +187,15 @@ class ProcessorWatch:
         self._spent: dict[int, float] = {}
         self.looks: list[tuple[int, float]] = []
 
-    def __call__(self, done: int, total: int) -> None:
-        """Note what has been used."""
+    def look_at(self, out: Path, over: threading.Event) -> None:
+        """Note what has been used whenever another part is there."""
+        done = 0
+        while not over.wait(_PARTS_S):
+            before, done = done, len(list(out.glob("part-*")))
+            if done != before:
+                self._note(done)
+
+    def _note(self, done: int) -> None:
         for process in psutil.Process().children(recursive=True):
             try:
                 used = process.cpu_times()
@@ -206,7 +215,11 @@ def run_engine(engine: str, requests: Path, rows_per_part: int, out: Path) -> tu
     """Run a job; return requests a second, and processor seconds of one."""
     watch = ProcessorWatch()
     run = import_module(f"retrivex.batch.{engine}").run
-    made = run(make_job(requests, out, rows_per_part), workers=WORKERS, on_part=watch)
+    over = threading.Event()
+    looking = threading.Thread(target=watch.look_at, args=(out, over), daemon=True)
+    looking.start()
+    made = run(make_job(requests, out, rows_per_part), workers=WORKERS)
+    over.set()
     if made.failed:
         raise SystemExit(f"{engine}: {made.failed} of {made.rows} requests failed: the column error says why")
     parts = [(path.stat().st_mtime, pq.read_metadata(path).num_rows) for path in out.glob("part-*")]
@@ -294,7 +307,9 @@ def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     began = time.perf_counter()
     with killing(engine, EVERY_S) as killed:
-        run_engine(engine, some, KILLED_PART, out)
+        while len(list(out.glob("part-*"))) < KILLED // KILLED_PART:  # a worker that dies ends a run on processes
+            with suppress(BatchError):
+                import_module(f"retrivex.batch.{engine}").run(make_job(some, out, KILLED_PART), workers=WORKERS)
     seconds = time.perf_counter() - began
     return {"requests": KILLED, "killed": len(killed), "seconds": round(seconds, 1), "same_bytes": same(out, plain)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,26 +10,22 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from retrivex.batch.job import OncePerProcess
-from retrivex.batch.prefetch import BatchStore
+from retrivex.batch.row_store import RowStore
 from retrivex.batch.rows import composition_row, error_of, make_table, read_ids, read_rows, request_record
 from retrivex.batch.schema import REQUEST_COLUMNS, check_columns, composition_schema
-from retrivex.composer.call import ComposeRequest
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.drive import Begun
-from retrivex.composer.requests import Request, RequestError, add_losses, compose_record, read_checked
+from retrivex.composer.requests import RequestError, add_losses, compose_record, read_checked
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
-from retrivex.model.chunk import Chunk, ChunkKey, allowed_scopes
+from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.numbers import parse_whole_number
 from retrivex.model.window import Window
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore
-
-ROWS_AT_ONCE = 100
-"""Rows whose neighbours are asked for together: each holds some hundred chunks in memory meanwhile."""
+from retrivex.tokens.tokenizer import get_tokenizer
 
 STORE_TIMEOUT_S = 60.0
-"""Seconds to wait for the neighbours of so many rows."""
+"""Seconds to wait for the neighbours of a row, before the store has failed."""
 
 OpenStore: TypeAlias = Callable[[], AnyChunkStore]
 """Opens a store, in the process that uses it; it can be pickled."""
@@ -40,22 +35,16 @@ def compose_table(
     table: pa.Table,
     composer: SpanComposer | None = None,
     store: AnyChunkStore | None = None,
-    *,
-    rows_at_once: int = ROWS_AT_ONCE,
-    store_timeout_s: float | None = STORE_TIMEOUT_S,
 ) -> pa.Table:
     """Compose every row of a table: the same rows out, in the same order, each with its composition or its error.
 
-    What a row becomes is what `SpanComposer.compose` makes of it alone. The neighbours of many rows are asked for
-    together.
+    What a row becomes is what `SpanComposer.compose` makes of it alone.
 
     Parameters
     ----------
     table : requests, by the schema `retrivex.batch.requests/1` of `docs/batch.md`
     composer : with the options of all rows; None takes the defaults
     store : where hits and their neighbours are, beside what rows bring; None: rows bring all chunks
-    rows_at_once : rows whose neighbours are asked for together, at least 1
-    store_timeout_s : seconds to wait for an answer of the store; None waits
 
     Returns
     -------
@@ -81,11 +70,15 @@ def compose_table(
     check_columns(table.schema, REQUEST_COLUMNS, ["hits"], "requests")
     schema = composition_schema(table.schema)
     used = SpanComposer() if composer is None else composer
-    parts = [
-        _compose_rows(part, schema, used, store, store_timeout_s)
-        for part in (table.slice(start, rows_at_once) for start in range(0, table.num_rows, rows_at_once))
-    ]
-    return pa.concat_tables(parts) if parts else schema.empty_table()
+    ids, problems = read_ids(table, schema.field("id").type)
+    known = {} if store is None else check_store(store)
+    over = known if isinstance(known, Mapping) else RowStore(known, STORE_TIMEOUT_S)
+    answers = []
+    for at, (row, problem) in enumerate(read_rows(table)):
+        answers.append(_answer(row, problems.get(at, problem), used, over))
+        if isinstance(over, RowStore) and over.failure is not None:
+            raise over.failure
+    return make_table(answers, schema.remove(0)).add_column(0, schema.field("id"), ids).cast(schema)
 
 
 @dataclass(frozen=True)
@@ -94,34 +87,27 @@ class ComposeWork(OncePerProcess):
 
     Parameters
     ----------
-    config : options of all rows
+    config : options of all rows; the tokenizer `auto` becomes the one that is at hand where the object is made, so that
+        a worker that lacks its file refuses to work
     open_store : opens the store in the process that uses it, such as a `StoreAddress`; None: rows bring all chunks
-    rows_at_once, store_timeout_s : as in `compose_table`
-    tokenizer : what counts tokens, not given but found where the object is made: a worker that has another one at hand,
-        such as the estimate for want of a file, refuses to work
 
     Examples
     --------
-    >>> work = ComposeWork(RetrievalConfig(token_budget=800, tokenizer="estimate"))
-    >>> work.tokenizer, work.describe()["config"]["token_budget"]
-    ('estimate', 800)
+    >>> work = ComposeWork(RetrievalConfig(token_budget=800))
+    >>> work.describe()["config"]["token_budget"]
+    800
     """
 
     config: RetrievalConfig = field(default_factory=RetrievalConfig)
     open_store: OpenStore | None = None
-    rows_at_once: int = ROWS_AT_ONCE
-    store_timeout_s: float | None = STORE_TIMEOUT_S
-    tokenizer: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tokenizer", SpanComposer(self.config).tokenizer_name)
+        if self.config.tokenizer == "auto":
+            object.__setattr__(self, "config", self.config.override(tokenizer=get_tokenizer().name))
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Compose the rows of a table."""
-        composer, store = self._resources
-        return compose_table(
-            table, composer, store, rows_at_once=self.rows_at_once, store_timeout_s=self.store_timeout_s
-        )
+        return compose_table(table, *self._resources)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Return the schema of what a table of this schema becomes.
@@ -139,102 +125,50 @@ class ComposeWork(OncePerProcess):
         return {
             "work": "compose",
             "config": self.config.model_dump(mode="json"),
-            "tokenizer": self.tokenizer,  # the options may say "auto", which is what a machine has at hand
             "store": None if self.open_store is None else str(self.open_store),
         }
 
     @cached_property
     def _resources(self) -> tuple[SpanComposer, AnyChunkStore | None]:
-        composer = SpanComposer(self.config)
-        self.check_tokenizer(composer.tokenizer_name, self.tokenizer)
-        return composer, None if self.open_store is None else self.open_store()
+        return SpanComposer(self.config), None if self.open_store is None else self.open_store()
 
 
-# ---- a group of rows
+# ---- rows
 
 
-@dataclass(slots=True)
-class _Row:
-    """A row on its way: its request as read, its call as far as it has run, its answer or its error."""
-
-    record: dict[str, Any] | None = None
-    request: Request | None = None
-    begun: Begun[Composition] | None = None
-    answer: dict[str, Any] = field(default_factory=dict)
-
-
-def _compose_rows(
-    table: pa.Table,
-    schema: pa.Schema,
+def _answer(
+    given: Mapping[str, Any],
+    problem: RequestError | None,
     composer: SpanComposer,
-    store: AnyChunkStore | None,
-    store_timeout_s: float | None,
-) -> pa.Table:
-    ids, problems = read_ids(table, schema.field("id").type)
-    rows = [_read(row, problems.get(at, problem)) for at, (row, problem) in enumerate(read_rows(table))]
-    used = None if store is None else check_store(store)
-    if used is None or isinstance(used, Mapping):
-        for row in rows:
-            _attempt(row, lambda row: _compose_alone(row, composer, used or {}))
-    else:
-        _compose_together(rows, composer, BatchStore(used, composer.tokenizer_name, store_timeout_s))
-    own = schema.remove(0)
-    made = make_table([row.answer for row in rows], own)
-    return made.add_column(0, schema.field("id"), ids).cast(schema)
-
-
-def _read(given: Mapping[str, Any], problem: RequestError | None) -> _Row:
-    if problem is not None:
-        return _Row(answer={"error": error_of(problem)})
-    row = _Row()
-    _attempt(row, lambda row: setattr(row, "record", request_record(given)))
-    return row
-
-
-def _attempt(row: _Row, step: Callable[[_Row], None]) -> None:
-    """Take a step with a row that has no error yet; its error is kept, and the others go on."""
-    if "error" in row.answer:
-        return
+    store: RowStore | Mapping[ChunkKey, Chunk],
+) -> dict[str, Any]:
+    """Return what a row becomes, or its error."""
     try:
-        step(row)
+        if problem is not None:
+            raise problem
+        record = request_record(given)
+        if isinstance(store, Mapping):
+            return composition_row(compose_record(record, composer, store))
+        return composition_row(_compose_over(record, composer, store))
     except Exception as error:  # noqa: BLE001 - one bad row must not lose the others; it is handed back in its place
-        row.answer = {"error": error_of(error)}
-        row.begun = None
+        return {"error": error_of(error)}
 
 
-def _compose_alone(row: _Row, composer: SpanComposer, chunks: Mapping[ChunkKey, Chunk]) -> None:
-    assert row.record is not None
-    row.answer = composition_row(compose_record(row.record, composer, chunks))
-
-
-def _compose_together(rows: Sequence[_Row], composer: SpanComposer, store: BatchStore) -> None:
-    """Compose rows over a store, which is asked for the hits of all of them, and then for all their neighbours."""
-    hits: defaultdict[frozenset[str | None], list[Window]] = defaultdict(list)
-    for row in rows:
-        if row.record is not None:
-            hits[_scope_of(row.record)] += _hit_windows(row.record)
-    for scope, windows in hits.items():
-        store.load(windows, scope)
-    known = {scope: store.chunks(scope) for scope in hits}
-    for row in rows:
-        _attempt(row, lambda row: _begin(row, composer, store, known))
-    neighbours: defaultdict[frozenset[str | None], list[Window]] = defaultdict(list)
-    for row in rows:
-        if row.begun is not None and row.request is not None:
-            neighbours[allowed_scopes(row.request.scope)] += row.begun.windows
-    for scope, windows in neighbours.items():
-        store.load(windows, scope)
-        if composer.config.return_parents != "never":
-            store.load_parents(scope)
-    for row in rows:
-        _attempt(row, _finish)
-        if store.failures:
-            raise store.failures[0]
-
-
-def _scope_of(record: Mapping[str, Any]) -> frozenset[str | None]:
+def _compose_over(record: Mapping[str, Any], composer: SpanComposer, store: RowStore) -> Composition:
     scope = record.get("scope")
-    return allowed_scopes(frozenset(scope) if isinstance(scope, list) else scope)
+    seen = frozenset(scope) if isinstance(scope, list) else scope
+    request = read_checked(record, composer, store.find(_hit_windows(record), seen))
+    store.own = request.store.own
+    made = composer.compose(
+        request.hits,
+        store,
+        request.parents,
+        query=request.question,
+        query_embedding=request.query_embedding,
+        scope=request.scope,
+        **request.overrides,
+    )
+    return add_losses(made, request)
 
 
 def _hit_windows(record: Mapping[str, Any]) -> Iterator[Window]:
@@ -250,31 +184,3 @@ def _flat(hits: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
             yield from _flat(hit)
         elif hit is not None:
             yield hit
-
-
-def _begin(
-    row: _Row,
-    composer: SpanComposer,
-    store: BatchStore,
-    known: Mapping[frozenset[str | None], Mapping[ChunkKey, Chunk]],
-) -> None:
-    assert row.record is not None
-    row.request = request = read_checked(row.record, composer, known[_scope_of(row.record)])
-    row.begun = composer.begin(
-        ComposeRequest(
-            request.hits,
-            store.with_own(request.store.own),
-            request.parents,
-            request.question,
-            request.query_embedding,
-            request.scope,
-            request.overrides,
-        )
-    )
-
-
-def _finish(row: _Row) -> None:
-    assert row.begun is not None
-    assert row.request is not None
-    row.answer = composition_row(add_losses(row.begun.finish(), row.request))
-    row.begun = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -102,10 +102,9 @@ class ChunkWork(OncePerProcess):
     Parameters
     ----------
     chunker, size, overlap : as in `get_chunker`
-    tokenizer : name of what counts
+    tokenizer : name of what counts; `auto` becomes what is at hand where the object is made, so that a worker that
+        lacks its file refuses to work
     embed : name of an encoder, as in `load_encoder`; None for no vectors
-    counted_by : name of the tokenizer that is meant, found where the object is made; a worker that has another one at
-        hand, such as the estimate for want of a file, refuses to work
     """
 
     chunker: str = "auto"
@@ -113,14 +112,14 @@ class ChunkWork(OncePerProcess):
     overlap: int | None = None
     tokenizer: str = "auto"
     embed: str | None = None
-    counted_by: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "counted_by", self._resources[1].name)
+        if self.tokenizer == "auto":
+            object.__setattr__(self, "tokenizer", get_tokenizer().name)
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Cut the documents of a table."""
-        return chunk_table(table, *self.resources())
+        return chunk_table(table, *self.resources)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Return the schema of chunks.
@@ -135,23 +134,13 @@ class ChunkWork(OncePerProcess):
 
     def describe(self) -> dict[str, Any]:
         """Return all that the result depends on."""
-        chunker, tokenizer, encoder = self._resources
+        chunker, tokenizer, encoder = self.resources
         model = None if encoder is None else encoder.name
         return {"work": "chunk", "chunker": chunker.name, "tokenizer": tokenizer.name, "encoder": model}
 
-    def resources(self) -> _Tools:
-        """Return chunker, tokenizer and encoder, made once a process.
-
-        Raises
-        ------
-        TokenizerError
-            If this process counts with another tokenizer than the one that made the object.
-        """
-        self.check_tokenizer(self._resources[1].name, self.counted_by)
-        return self._resources
-
     @cached_property
-    def _resources(self) -> _Tools:
+    def resources(self) -> _Tools:
+        """Chunker, tokenizer and encoder, made once a process."""
         counter = get_tokenizer(self.tokenizer)
         encoder = None if self.embed is None else load_encoder(self.embed)
         cutter = get_chunker(self.chunker, size=self.size, overlap=self.overlap, tokenizer=counter, encoder=encoder)
@@ -173,7 +162,7 @@ class FilesWork:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Read the files of a table with the columns `path` and `doc_id`: a row for each document."""
-        tools = self.chunks.resources()
+        tools = self.chunks.resources
         rows = [row for file in table.to_pylist() for row in self._rows(file["path"], file["doc_id"], tools)]
         return make_table(rows, CHUNK_SCHEMA, _KEPT)
 

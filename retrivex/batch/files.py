@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.folder import OutputFolder, is_output
+from retrivex.batch.folder import NO_DOCUMENTS
 from retrivex.batch.job import digest_file
 from retrivex.errors import BatchError
 from retrivex.loading import LoadReport, find_files
-from retrivex.loading.folder import FoundFile
 
 FILES_PER_PART = 100
 """Files of a part, at most."""
@@ -60,18 +58,16 @@ def file_source(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     files_per_part: int = FILES_PER_PART,
-    folder: OutputFolder | None = None,
 ) -> FileSource:
     """Return files and folders as the source of a job.
 
-    What batches wrote below a folder is not read: manifests, parts and marks are no documents.
+    Manifests and locks of batches are not read: they are no documents.
 
     Parameters
     ----------
     paths, include, exclude : as in `retrivex.loading.iter_documents`
     report : gets what was passed over, and what cannot be listed
     files_per_part : files of a part at most, at least 1
-    folder : where the parts of the job go: nothing in it is read, even where a run was stopped before its manifest
 
     Raises
     ------
@@ -81,12 +77,10 @@ def file_source(
     if files_per_part < 1:
         raise BatchError(f"files_per_part is {files_per_part}: a part has at least one file")
     given = list(paths)
-    own, named = None if folder is None else os.path.realpath(folder.path), set(map(Path, given))
-    is_batch = lru_cache(maxsize=None)(lambda place: place == own or is_output(place))
     found = [
         file
         for file in find_files(given, report, include=include, exclude=exclude)
-        if file.path in named or not _is_written(file, is_batch)
+        if file.path.name not in NO_DOCUMENTS
     ]
     if not found:
         raise BatchError(f"{', '.join(map(str, given))}: no file of a known kind; name files, or folders with some")
@@ -101,16 +95,6 @@ def file_source(
         groups[-1].append((os.path.abspath(file.path), file.doc_id))
         digest.update(f"{os.path.abspath(file.path)}\0{file.doc_id}\0{content}\n".encode(errors="replace"))
     return FileSource(tuple(map(tuple, groups)), digest.hexdigest())
-
-
-def _is_written(file: FoundFile, is_batch: Callable[[str], bool]) -> bool:
-    """Whether a file that was found below a folder lies in one that a batch wrote."""
-    for path in file.path.parents:
-        if is_batch(os.path.realpath(path)):
-            return True
-        if path == file.folder:
-            break
-    return False
 
 
 def _look(path: Path) -> tuple[int, str]:

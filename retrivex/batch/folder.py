@@ -23,6 +23,9 @@ MANIFEST = "_manifest.json"
 """Readers of Parquet folders pass over names that begin so."""
 
 _LOCK = "_lock"
+NO_DOCUMENTS = (MANIFEST, _LOCK)
+"""Files of an output folder that a reader of documents would take for some."""
+
 _FORMAT = "retrivex.batch/1"
 _ROWS, _FAILED, _WARNED = b"retrivex.rows", b"retrivex.failed", b"retrivex.warned"
 
@@ -56,11 +59,6 @@ def part_name(number: int) -> str:
     return f"part-{number:05}.parquet"
 
 
-def is_output(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds the manifest of a batch, of this version or of another one."""
-    return str(_read_manifest(Path(path)).get("format")).startswith(_FORMAT.rpartition("/")[0] + "/")
-
-
 def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -91,37 +89,23 @@ class OutputFolder:
         Raises
         ------
         BatchError
-            If the folder holds something else, the parts of another job, another process writes to it, or it cannot be
-            made or written.
+            If the folder holds something else, the parts of another job, or another process writes to it.
+        OSError
+            If it cannot be made or written.
         """
-        with self._naming():
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._refuse_foreign_files()
-            lock = open(self.path / _LOCK, "w", encoding="utf-8")  # noqa: SIM115 - the block below closes it
-        with lock:
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._refuse_foreign_files()
+        with open(self.path / _LOCK, "w", encoding="utf-8") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise BatchError(
                     f"{self.path} is being written by another job: wait for it, or name another"
                 ) from error
-            with self._naming():
-                self._begin({"format": _FORMAT, "retrivex": __version__, **manifest})
-                for left in self.path.glob(".part-*.tmp"):  # of workers that were killed
-                    left.unlink(missing_ok=True)
+            self._begin({"format": _FORMAT, "retrivex": __version__, **manifest})
+            for left in self.path.glob(".part-*.tmp"):  # of workers that were killed
+                left.unlink(missing_ok=True)
             yield
-
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except (FileExistsError, NotADirectoryError) as error:
-            raise BatchError(f"{self.path} is a file, or lies below one: name a folder for the parts") from error
-        except OSError as error:
-            raise BatchError(
-                f"{self.path} cannot be written ({describe_error(error)}): make room or give the rights, or name "
-                "another folder"
-            ) from error
 
     def _refuse_foreign_files(self) -> None:
         if (self.path / MANIFEST).exists():
@@ -175,26 +159,6 @@ class OutputFolder:
         pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
         _write_whole(self.path / part_name(number), sink.getvalue())
         return done
-
-    def begin(self, number: int) -> int:
-        """Note that a worker begins a part, and return how many began it before in this run and did not end it.
-
-        Raises
-        ------
-        OSError
-            If it cannot be noted.
-        """
-        with open(self._tries(number), "ab") as file:
-            tries = file.tell()
-            file.write(b".")
-        return tries
-
-    def end(self, number: int) -> None:
-        """Note that the worker that began a part is alive."""
-        self._tries(number).unlink(missing_ok=True)
-
-    def _tries(self, number: int) -> Path:
-        return self.path / f".{part_name(number)}.tries.tmp"  # the next run removes what is named so
 
     def read_done(self, number: int) -> Done:
         """Return what a part that is there says of itself.

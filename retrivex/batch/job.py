@@ -18,16 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from retrivex.batch.folder import Done, OutputFolder, part_name
-from retrivex.errors import BatchError, StoreError, TokenizerError
+from retrivex.errors import BatchError
 from retrivex.text.lines import describe_error
 
 ROWS_PER_PART = 1_000
 """Requests of a part: what a killed worker loses at most, some seconds of work."""
 
-MOST_DEATHS = 5
-"""Workers that may die over one part, before the job ends: more is not bad luck, but the part."""
-
-_PAUSES_S = (1.0, 3.0)  # before a part is tried again whose store failed
+MOST_TRIES = 4
+"""Times that Ray and Spark make a part on this machine whose worker dies: more is not bad luck, but the part."""
 
 
 class Work(Protocol):
@@ -48,21 +46,6 @@ class OncePerProcess:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # type: ignore[attr-defined]
-
-    @staticmethod
-    def check_tokenizer(found: str, wanted: str) -> None:
-        """Refuse to count with another tokenizer than the job is described with.
-
-        Raises
-        ------
-        TokenizerError
-            If they differ.
-        """
-        if found != wanted:
-            raise TokenizerError(
-                f"this worker counts with {found!r}, the job with {wanted!r}: bring its files to every machine "
-                "(TIKTOKEN_CACHE_DIR), or name a tokenizer that all have"
-            )
 
 
 class Source(Protocol):
@@ -148,35 +131,15 @@ class Job:
             yield [number for number in range(self.source.parts) if not self.folder.has(number)]
 
     def make_part(self, number: int) -> Done | Failed:
-        """Make a part and write it, in whichever process: a store that fails is asked again after a pause."""
-        for pause in (*_PAUSES_S, None):
-            try:
-                return self.folder.write(number, self.work(self.source.read(number)))
-            except StoreError as error:
-                if pause is None:
-                    return _failed(number, error)
-                time.sleep(pause)
-            except Exception as error:  # noqa: BLE001 - it ends the job, in another process than this one
-                return _failed(number, error)
-        raise AssertionError("the last pause is None")
-
-    def make_part_if_alive(self, number: int) -> Done | Failed:
-        """Do the same, but not once so many workers have died over the part: for an engine that begins it again itself.
-
-        Files in the folder count them, as each worker may be on another machine.
-        """
+        """Make a part and write it, in whichever process."""
         try:
-            deaths = self.folder.begin(number)
-            made = self.make_part(number) if deaths < MOST_DEATHS else self.give_up(number)
-            self.folder.end(number)
-        except OSError as error:
-            return _failed(number, error)
-        return made
+            return self.folder.write(number, self.work(self.source.read(number)))
+        except Exception as error:  # noqa: BLE001 - it ends the job, in another process than this one
+            return Failed(number, type(error).__name__, describe_error(error))
 
-    def give_up(self, number: int, how: str = "") -> Failed:
-        """Return what is said of a part over which so many workers died, `how` the last one did."""
-        advice = "see whether memory is short, and give parts fewer rows"
-        return Failed(number, "BatchError", f"the worker died {MOST_DEATHS} times{how}: {advice}")
+    def first_missing(self) -> int:
+        """Return the first part that is not there, which an engine that gives up was at."""
+        return next((number for number in range(self.source.parts) if not self.folder.has(number)), 0)
 
     def summarize(self, missing: Sequence[int], began: float) -> Summary:
         """Return the result, read from the parts; `missing` were made in this run, which began at `began`."""
@@ -204,21 +167,27 @@ def digest_file(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+REPORT_SCHEMA = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
+"""How a part went, as Ray and Spark hand it back; `kind` and `message` are null where it was made."""
+
+
+def report_row(made: Done | Failed) -> dict[str, Any]:
+    """Return how a part went as a row of `REPORT_SCHEMA`."""
+    if isinstance(made, Done):
+        return {"number": made.number}
+    return {"number": made.number, "kind": made.kind, "message": made.message}
+
+
 @lru_cache(maxsize=1)
-def job_of(pickled: bytes) -> Job:
-    """Return a job that was sent to this process, the same each time: its composer is made once."""
-    job: Job = pickle.loads(pickled)
-    return job
+def read_sent(pickled: bytes) -> Any:
+    """Return a job or work that was sent to this process, the same each time: its composer is made once."""
+    return pickle.loads(pickled)
 
 
 def count_cores() -> int:
     """Return how many cores this process may use."""
     usable = getattr(os, "sched_getaffinity", None)  # not on every system
     return len(usable(0)) if usable is not None else os.cpu_count() or 1
-
-
-def _failed(number: int, error: Exception) -> Failed:
-    return Failed(number, type(error).__name__, describe_error(error))
 
 
 # ---- Parquet
@@ -306,7 +275,9 @@ class _Reader:
 
     def read(self, number: int) -> pa.Table:
         """Return a part that was not read yet; those before it are passed over."""
-        table = next(islice(self._tables, number - self.at, None))
+        table = next(islice(self._tables, number - self.at, None), None)
+        if table is None:
+            raise BatchError(f"{self.path} has fewer rows than when the job began: write it anew")
         self.at = number + 1
         return table
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.folder import Done
-from retrivex.batch.job import Failed, Job, OnPart, Summary, Work
+from retrivex.batch.job import MOST_TRIES, REPORT_SCHEMA, Failed, Job, OnPart, Summary, Work, report_row
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -36,8 +35,7 @@ def map_dataset(
     ----------
     dataset : of rows that `work` takes, such as `ray.data.read_parquet(...)`
     work : such as `ComposeWork(...)`; each actor makes one composer
-    workers : actors; None, and at most, one for each CPU of the cluster. They reserve one CPU each, or less, so that
-        one is free on some node: reading takes one, too, and a pool that holds all of them would wait for ever
+    workers : actors; None: one for each CPU of the cluster
     rows_at_once : rows that an actor gets at once
 
     Raises
@@ -45,14 +43,14 @@ def map_dataset(
     BatchError
         If `workers` is less than 1.
     """
-    count, share = _shares(workers)
+    count = _count_actors(workers)
     return dataset.map_batches(
         _TableActor,
         fn_constructor_args=(pickle.dumps(work),),
         batch_size=rows_at_once,
         batch_format="pyarrow",
         compute=ActorPoolStrategy(size=count),
-        num_cpus=share,
+        num_cpus=0,  # reading takes a whole CPU: a pool that held all of them would wait for ever
     )
 
 
@@ -60,7 +58,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     """Make the missing parts of a job with Ray: on its cluster where `ray.init` was called, else on this machine.
 
     The output folder has to be one that all nodes reach by the same path. An actor that dies is started anew by Ray,
-    and its part made again, without end: the job counts the deaths, and ends after `MOST_DEATHS` over one part.
+    and its part made again, until one has died `MOST_TRIES` times.
 
     Parameters
     ----------
@@ -94,17 +92,19 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
         DataContext.get_current().enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
-        count, share = _shares(workers)
+        count = min(_count_actors(workers), len(missing))
         parts = ray.data.from_items(missing, override_num_blocks=len(missing)).map_batches(
             _PartActor,
             fn_constructor_args=(pickle.dumps(job),),
             batch_size=1,
             batch_format="pyarrow",
-            compute=ActorPoolStrategy(size=min(count, len(missing))),
-            num_cpus=share,
+            compute=ActorPoolStrategy(size=count),
+            num_cpus=0,
+            max_restarts=MOST_TRIES - 1,
+            max_task_retries=MOST_TRIES - 1,
         )
         total = job.source.parts
-        for done, row in enumerate(_rows_of(parts, job, missing), start=total - len(missing) + 1):
+        for done, row in enumerate(_rows_of(parts, job), start=total - len(missing) + 1):
             if row["kind"] is not None:
                 raise job.stop(Failed(row["number"], row["kind"], row["message"]))
             if on_part is not None:
@@ -114,48 +114,21 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
             ray.shutdown()
 
 
-def _rows_of(parts: Dataset, job: Job, missing: list[int]) -> Iterator[dict[str, Any]]:
+def _rows_of(parts: Dataset, job: Job) -> Iterator[dict[str, Any]]:
     try:
         yield from parts.iter_rows()
     except Exception as error:  # what Ray raises depends on where it gave up
-        number = next((number for number in missing if not job.folder.has(number)), missing[0])
-        raise job.stop(Failed(number, type(error).__name__, describe_error(error)[:_MOST_SAID])) from error
+        said = describe_error(error)[:_MOST_SAID]
+        raise job.stop(Failed(job.first_missing(), type(error).__name__, said)) from error
 
 
-def _shares(workers: int | None) -> tuple[int, float]:
-    """Return how many actors there are, and how many CPUs each of them reserves."""
+def _count_actors(workers: int | None) -> int:
+    """Return how many actors there are; Ray is started where it was not."""
     if workers is not None and workers < 1:
         raise BatchError(f"workers is {workers}: it takes at least one actor")
     if not ray.is_initialized():
         ray.init()
-    nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
-    nodes = [cpus for cpus in nodes if cpus] or [1]
-    return split_cpus(nodes, workers)
-
-
-def split_cpus(nodes: Sequence[int], workers: int | None) -> tuple[int, float]:
-    """Return how many actors there are, and how many CPUs each reserves, so that none waits and reading has one.
-
-    An actor lies on one node, and reading takes a whole CPU of one, wherever the actors went.
-
-    Parameters
-    ----------
-    nodes : CPUs of each, at least 1
-    workers : actors that are wanted; None: one for each CPU
-
-    Examples
-    --------
-    >>> split_cpus([16], 2), split_cpus([2, 2], None), split_cpus([1, 1, 1], None), split_cpus([1], None)
-    ((2, 1.0), (4, 0.5), (2, 1.0), (1, 0.0))
-    """
-    cpus = sum(nodes)
-    count = cpus if workers is None else min(workers, cpus)
-    if count < cpus:
-        return count, 1.0  # whole CPUs: what is left is a whole one
-    if cpus > len(nodes):
-        # together they leave one CPU for each node: however they lie, one node has a whole one
-        return count, int((cpus - len(nodes)) / count * 100) / 100
-    return (count - 1, 1.0) if count > 1 else (1, 0.0)
+    return workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
 class _TableActor:
@@ -188,13 +161,5 @@ class _PartActor:
     def __call__(self, numbers: pa.Table) -> pa.Table:
         """Make the parts of these numbers, and say how it went."""
         return pa.Table.from_pylist(
-            [_report(self._job.make_part_if_alive(number)) for number in numbers.column(0).to_pylist()],
-            schema=pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())]),
+            [report_row(self._job.make_part(number)) for number in numbers.column(0).to_pylist()], schema=REPORT_SCHEMA
         )
-
-
-def _report(made: Done | Failed) -> dict[str, Any]:
-    """Return how a part went as a row."""
-    if isinstance(made, Done):
-        return {"number": made.number}
-    return {"number": made.number, "kind": made.kind, "message": made.message}

@@ -18,9 +18,7 @@ from retrivex.model.options import closest_name
 SCHEMA_KEY = b"retrivex.schema"
 """Key of a schema's metadata that holds name and version."""
 
-REQUESTS = "retrivex.batch.requests/1"
 COMPOSITIONS = "retrivex.batch.compositions/1"
-DOCUMENTS = "retrivex.batch.documents/1"
 CHUNKS = "retrivex.batch.chunks/1"
 
 _TEXT, _INT, _REAL, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -53,10 +51,13 @@ CHUNK_GIVEN = pa.struct([*CHUNK, ("embedding", pa.list_(_REAL))])
 HIT = pa.struct([*_PLACE, ("score", _REAL), *_REST_OF_CHUNK, ("embedding", pa.list_(_REAL))])
 """A hit: where it is and its score, and its chunk where the row brings it."""
 
+_NAMED_HIT = pa.struct([("chunk_id", _TEXT), *(field for field in HIT if field.name != "chunk_id")])
+_HITS = tuple(pa.list_(hit) for hit in (HIT, _NAMED_HIT))
+
 REQUEST_COLUMNS: Mapping[str, tuple[pa.DataType, ...]] = {
     "id": (_TEXT, _INT),
     "question": (_TEXT,),
-    "hits": (pa.list_(HIT), pa.list_(pa.list_(HIT))),
+    "hits": (*_HITS, *map(pa.list_, _HITS)),
     "chunks": (pa.list_(CHUNK_GIVEN),),
     "parents": (_TEXT,),  # an object of JSON
     "query_embedding": (pa.list_(_REAL),),
@@ -161,75 +162,29 @@ def check_columns(
     Raises
     ------
     BatchError
-        If a column is unknown, missing or of another type; the message names the column, and its place in a struct.
+        If a column is unknown, missing or of another type; the message names the column.
     """
-    stated = (schema.metadata or {}).get(SCHEMA_KEY)
-    expected = REQUESTS if known is REQUEST_COLUMNS else DOCUMENTS
-    if stated is not None and stated.decode(errors="replace") != expected:
-        raise BatchError(
-            f"the table says that its schema is {stated.decode(errors='replace')!r}: this reads {expected!r}"
-        )
     for name in schema.names:
         if name not in known:
-            raise BatchError(_unknown(name, list(known), f"the column {name!r}", what))
+            near = closest_name(name, known)
+            hint = "" if near is None else f"did you mean {near}? "
+            raise BatchError(f"the column {name!r} of the {what} is unknown: {hint}known are {', '.join(known)}")
         if schema.names.count(name) > 1:
             raise BatchError(f"{what} have two columns of the name {name!r}: give each column once")
     missing = [name for name in needed if name not in schema.names]
     if missing:
         raise BatchError(f"{what} lack the column {missing[0]!r}: they have {', '.join(schema.names) or 'none'}")
     for field in schema:
-        wanted = known[field.name]
-        problems = [_misfit(field.type, kind, field.name) for kind in wanted]
-        if all(problems):
-            # of several types, the one that is most like it: its problem lies deepest
-            raise BatchError(max((p for p in problems if p), key=lambda p: p.count(".")))
+        if not any(_is_read_as(field, kind) for kind in known[field.name]):
+            wanted = " or ".join(map(str, known[field.name]))
+            raise BatchError(f"{field.name} is {field.type}: it must be {wanted}")
 
 
-def _unknown(name: str, known: list[str], place: str, what: str) -> str:
-    near = closest_name(name, known)
-    hint = "" if near is None else f"did you mean {near}? "
-    return f"{place} of the {what} is unknown: {hint}known are {', '.join(known)}; leave others out"
-
-
-_READ_AS: Mapping[pa.DataType, tuple[str, str]] = {
-    _TEXT: ("string large_string string_view", "text (string)"),
-    _INT: ("integer", "a whole number (int64)"),
-    _REAL: ("floating integer", "a number (float64)"),
-}
-"""For each type the kinds that are read as it, by the names of pyarrow's tests, and its name in an error."""
-
-
-def _misfit(given: pa.DataType, wanted: pa.DataType, place: str) -> str | None:
-    """Return why values of a type cannot be read as another; None where they can."""
-    if types.is_dictionary(given):
-        given = given.value_type
-    if types.is_null(given) or (place.endswith("chunk_id") and _is_a(given, "string large_string")):
-        return None
-    if types.is_struct(wanted):
-        return _misfit_of_struct(given, wanted, place)
-    if types.is_list(wanted):
-        if not _is_a(given, "list large_list fixed_size_list"):
-            return f"{place} is {given}: it must be a list"
-        return _misfit(given.value_type, wanted.value_type, place)
-    kinds, rule = _READ_AS[wanted]
-    return None if _is_a(given, kinds) else f"{place} is {given}: it must be {rule}"
-
-
-def _misfit_of_struct(given: pa.DataType, wanted: pa.DataType, place: str) -> str | None:
-    names = [field.name for field in wanted]
-    if not types.is_struct(given):
-        return f"{place} is {given}: it must be a struct of {', '.join(names)}"
-    given_names = [field.name for field in given]
-    for field in given:
-        if field.name not in names:
-            return _unknown(field.name, names, f"the field {place}.{field.name}", "table")
-        if given_names.count(field.name) > 1:
-            return f"{place}.{field.name} is there more than once: give each field of a struct once"
-        problem = _misfit(field.type, wanted.field(field.name).type, f"{place}.{field.name}")
-        if problem:
-            return problem
-    return None
-
-
-def _is_a(kind: pa.DataType, names: str) -> bool:
-    return any(getattr(types, f"is_{name}")(kind) for name in names.split())
+def _is_read_as(given: pa.Field, wanted: pa.DataType) -> bool:
+    """Whether Arrow can bring a type and the wanted one together; values are looked at row by row."""
+    kind = given.type.value_type if types.is_dictionary(given.type) else given.type
+    try:
+        pa.unify_schemas([pa.schema({"": wanted}), pa.schema({"": kind})], promote_options="permissive")
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return False
+    return True

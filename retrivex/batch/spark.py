@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.job import MOST_DEATHS, Failed, Job, OnPart, Summary, Work, count_cores, job_of
+from retrivex.batch.job import (
+    MOST_TRIES,
+    REPORT_SCHEMA,
+    Failed,
+    Job,
+    OnPart,
+    Summary,
+    Work,
+    count_cores,
+    read_sent,
+    report_row,
+)
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -24,12 +32,7 @@ try:
 except ImportError as error:
     raise ImportError(f"retrivex.batch.spark needs pyspark: {install_hint('spark')}") from error
 
-MOST_FAILURES = MOST_DEATHS + 1
-"""Times that Spark tries a task on this machine whose worker dies, the last of which only says so; a cluster has its
-own `spark.task.maxFailures`, and gives up earlier where that is less."""
-
 _MOST_SAID = 500  # characters of what Spark says: it quotes whole stacks
-_LOOK_S = 0.5  # between looks at which parts are there
 _REPORT = "number long, kind string, message string"
 
 
@@ -51,7 +54,7 @@ def map_frame(frame: DataFrame, work: Work) -> DataFrame:
 
     def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield from _work_of(pickled)(pa.Table.from_batches([batch])).to_batches()
+            yield from read_sent(pickled)(pa.Table.from_batches([batch])).to_batches()
 
     return frame.mapInArrow(compute, from_arrow_schema(made))
 
@@ -66,7 +69,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     ----------
     job : what to do
     workers : cores of this machine to use, where no session is active; None: all
-    on_part : is reported how many parts are done, and of how many
+    on_part : is given this at the end; Spark shows meanwhile what it does
 
     Raises
     ------
@@ -79,8 +82,10 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
     began = time.perf_counter()
     with job.open() as missing:
         if missing:
-            with _session(workers) as spark, _watching(job, missing, on_part):
+            with _session(workers) as spark:
                 _make(spark, job, missing)
+            if on_part is not None:
+                on_part(job.source.parts, job.source.parts)
         return job.summarize(missing, began)
 
 
@@ -97,24 +102,14 @@ def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
     try:
         failed = parts.where("kind IS NOT NULL").collect()
     except Exception as error:  # what Spark raises depends on where it gave up
-        number = next((number for number in missing if not job.folder.has(number)), missing[0])
-        raise job.stop(Failed(number, type(error).__name__, describe_error(error)[:_MOST_SAID])) from error
+        said = describe_error(error)[:_MOST_SAID]
+        raise job.stop(Failed(job.first_missing(), type(error).__name__, said)) from error
     if failed:
         raise job.stop(Failed(failed[0]["number"], failed[0]["kind"], failed[0]["message"]))
 
 
 def _make_part(pickled: bytes, number: int) -> pa.RecordBatch:
-    made = job_of(pickled).make_part_if_alive(number)
-    kind, message = (made.kind, made.message) if isinstance(made, Failed) else (None, None)
-    schema = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("message", pa.string())])
-    return pa.RecordBatch.from_pylist([{"number": number, "kind": kind, "message": message}], schema=schema)
-
-
-@lru_cache(maxsize=1)
-def _work_of(pickled: bytes) -> Work:
-    """Return the work that was sent to this process, the same each time: its composer is made once."""
-    work: Work = pickle.loads(pickled)
-    return work
+    return pa.RecordBatch.from_pylist([report_row(read_sent(pickled).make_part(number))], schema=REPORT_SCHEMA)
 
 
 @contextmanager
@@ -127,7 +122,7 @@ def _session(workers: int | None) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = (
-        SparkSession.builder.master(f"local[{workers or count_cores()},{MOST_FAILURES}]")
+        SparkSession.builder.master(f"local[{workers or count_cores()},{MOST_TRIES}]")
         .appName("retrivex batch")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
@@ -146,28 +141,3 @@ def _session(workers: int | None) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
-
-
-@contextmanager
-def _watching(job: Job, missing: list[int], on_part: OnPart | None) -> Iterator[None]:
-    """Tell meanwhile how many parts are done, as far as the folder shows."""
-    if on_part is None:
-        yield
-        return
-    over = threading.Event()
-
-    def watch(tell: Callable[[int, int], Any]) -> None:
-        reported, total = -1, job.source.parts
-        while reported < total and not over.wait(_LOOK_S):
-            done = total - sum(not job.folder.has(number) for number in missing)
-            if done != reported:
-                tell(done, total)
-                reported = done
-
-    thread = threading.Thread(target=watch, args=(on_part,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()

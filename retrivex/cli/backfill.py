@@ -62,12 +62,9 @@ def backfill(
     named = DEFAULT_ENCODING if counts == "auto" else counts
     tokenizer = None if named is None else get_tokenizer(named)
     with progress("reading") as bar:
-        steps = {"reading": bar.task_ids[0]}
 
         def report(step: str, done: int, total: int | None) -> None:
-            if step not in steps:
-                steps[step] = bar.add_task(step)
-            bar.update(steps[step], completed=done, total=total)
+            bar.update(bar.task_ids[0], description=step, completed=done, total=total)
 
         made = import_module("retrivex.adapters.base.backfill").backfill(
             found, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report

@@ -12,23 +12,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from retrivex.chunking import CHUNKER_NAMES
+from retrivex.cli import options
 from retrivex.cli.collections import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
-from retrivex.cli.options import (
-    AsJson,
-    Budget,
-    ConfigFile,
-    EffortLevel,
-    Order,
-    Preset,
-    Settings,
-    WindowSize,
-    describe_options,
-    make_config,
-)
-from retrivex.cli.terminal import note, one_line, progress, write_json, write_text
+from retrivex.cli.terminal import counted, note, one_line, progress, write_json, write_text
 from retrivex.errors import ChunkError
 from retrivex.loading.report import LoadReport, describe_kinds
 
@@ -83,7 +71,7 @@ def jobs() -> None:
     """Compose many contexts, or index many documents, on processes of this machine, Ray or Spark."""
 
 
-@batch.command("compose", cls=Command, epilog=describe_options())
+@batch.command("compose", cls=Command, epilog=options.describe_options())
 def compose(
     requests: Annotated[
         Path, typer.Argument(metavar="REQUESTS", help="A Parquet file of requests, or a folder of them.")
@@ -96,18 +84,15 @@ def compose(
     address: Address = None,
     collection: CollectionName = "",
     layout: Layout = "retrivex",
-    budget: Budget = None,
-    window: WindowSize = None,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
-    ] = None,
-    effort: EffortLevel = None,
-    order: Order = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
-    as_json: AsJson = False,
+    budget: options.Budget = None,
+    window: options.WindowSize = None,
+    k: options.BestHits = None,
+    effort: options.EffortLevel = None,
+    order: options.Order = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compose a context for every row of requests; a row that fails carries its error, and the others go on.
 
@@ -119,7 +104,7 @@ def compose(
       retrivex batch compose requests.parquet -o contexts/
       retrivex batch compose requests/ -o contexts/ --engine ray --store sqlite --address handbook.db
     """
-    retrieval = make_config(
+    retrieval = options.make_config(
         preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
     )
     batches = import_module("retrivex.batch")
@@ -141,30 +126,18 @@ def index(
     store: Store = None,
     address: Address = None,
     collection: CollectionName = "",
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-    ] = "auto",
-    size: Annotated[
-        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
-    ] = None,
-    overlap: Annotated[
-        int | None, typer.Option("--overlap", metavar="N", help="Tokens that neighbouring chunks share.")
-    ] = None,
+    chunker: options.ChunkerName = "auto",
+    size: options.ChunkSize = None,
+    overlap: options.ChunkOverlap = None,
     embed: Annotated[
         str | None,
         typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
     ] = None,
-    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
-    scope: Annotated[
-        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with this scope see the documents.")
-    ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="No such files or folders; repeatable.")
-    ] = None,
-    as_json: AsJson = False,
+    tokenizer: options.TokenizerName = "auto",
+    scope: options.OneScope = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Read, cut and encode files on an engine, and write the chunks into a store.
 
@@ -185,17 +158,15 @@ def index(
         batches.check_writer(place)
     report = LoadReport()
     folder = batches.OutputFolder(out)
-    source = batches.file_source(
-        paths, report, include=include or (), exclude=exclude or (), files_per_part=files, folder=folder
-    )
+    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
     try:
         work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+        # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
+        counts = work.chunks.resources[1].exact or tokenizer != "auto"
     except ChunkError as error:
         raise typer.BadParameter(str(error)) from error
     job = batches.Job(source, work, folder)
     made = _run(job, engine, workers, "cutting")
-    # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
-    counts = tokenizer != "auto" or work.chunks.resources()[1].exact
     written = batches.Written() if place is None else _write(job, place, counts=counts)
     _report_index(made, written, report, out, place, as_json=as_json)
 
@@ -223,7 +194,7 @@ def _write(job: Job, place: StoreAddress, *, counts: bool) -> Written:
 def _report_index(
     made: Summary, written: Written, report: LoadReport, out: Path, place: StoreAddress | None, *, as_json: bool
 ) -> None:
-    failed = max(made.failed, written.failed) + len(report.problems)
+    failed = max(made.failed, len(written.problems)) + len(report.problems)
     if as_json:
         problems = [{"path": name, "reason": reason} for name, reason in written.problems]
         problems += [{"path": problem.path, "reason": problem.reason} for problem in report.problems]
@@ -242,9 +213,7 @@ def _report_index(
             note(said)
         for name, reason in [*written.problems, *((one.path, one.reason) for one in report.problems)][:_MOST_LISTED]:
             note(f"{name}: {reason}")
-    if failed:
-        note(f"{failed:,} documents failed: the column error says why")
-        raise typer.Exit(SOME_FAILED)
+    _end(failed, "document")
 
 
 def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:
@@ -265,14 +234,17 @@ def _report(made: Summary, out: Path, *, as_json: bool) -> None:
         write_json({"out": str(out), **asdict(made)})
     else:
         write_text(_line(made, out))
-    if made.failed:
-        rows = "1 row" if made.failed == 1 else f"{made.failed:,} rows"
-        note(f"{rows} failed: the column error says why")
+    _end(made.failed, "row")
+
+
+def _end(failed: int, what: str) -> None:
+    if failed:
+        note(f"{counted(failed, what)} failed: the column error says why")
         raise typer.Exit(SOME_FAILED)
 
 
 def _line(made: Summary, out: Path) -> str:
-    parts = f"{made.parts:,} part{'' if made.parts == 1 else 's'}"
+    parts = counted(made.parts, "part")
     if made.made < made.parts:
         parts += f", {made.parts - made.made:,} of them there already"
     counts = ((made.failed, "failed"), (made.warned, "with warnings"))

@@ -27,24 +27,22 @@ class CellStyle(NamedTuple):
     Parameters
     ----------
     glyph : fills a shown cell, stands in the middle of any other
-    plain : the same where only ASCII can be shown
     style : colour, in addition to the glyph
     word : for the legend
     """
 
     glyph: str
-    plain: str
     style: str
     word: str
 
 
 _CELL_STYLES = {
-    ("seed", "selected"): CellStyle("█", "#", "bold green", "hit, shown"),
-    ("neighbour", "selected"): CellStyle("▒", "=", "cyan", "neighbour, shown"),
-    ("link", "selected"): CellStyle("▞", "+", "magenta", "linked, shown"),
-    ("seed", "dropped"): CellStyle("○", "o", "bold yellow", "hit, left out"),
-    ("neighbour", "dropped"): CellStyle("·", ".", "bright_black", "neighbour, left out"),
-    ("link", "dropped"): CellStyle("◌", ":", "bright_black", "linked, left out"),
+    ("seed", "selected"): CellStyle("█", "bold green", "hit, shown"),
+    ("neighbour", "selected"): CellStyle("▒", "cyan", "neighbour, shown"),
+    ("link", "selected"): CellStyle("▞", "magenta", "linked, shown"),
+    ("seed", "dropped"): CellStyle("○", "bold yellow", "hit, left out"),
+    ("neighbour", "dropped"): CellStyle("·", "bright_black", "neighbour, left out"),
+    ("link", "dropped"): CellStyle("◌", "bright_black", "linked, left out"),
 }
 _REFUSED = "red"
 
@@ -85,12 +83,12 @@ class ChunkMap:
         if len(rows) > MAX_ROWS:
             rows = _rows([note for note in self.notes if note.outcome == "selected"], per_row)[:MAX_ROWS]
         for row in rows:
-            yield from self._draw(row, width, ascii_only=options.ascii_only)
+            yield from self._draw(row, width)
         left_out = len(self.notes) - sum(note is not None for row in rows for note in row)
         if left_out:
             yield Text(f"{_INDENT}and {left_out:,} more chunks", style="dim")
 
-    def _draw(self, row: Row, width: int, *, ascii_only: bool) -> Iterator[Text]:
+    def _draw(self, row: Row, width: int) -> Iterator[Text]:
         places = [
             (at, self.labels[note.chunk_id]) for at, note in enumerate(row) if note and note.chunk_id in self.labels
         ]
@@ -100,7 +98,7 @@ class ChunkMap:
             above += f"[{label}]"
         if above:
             yield _line(Text(above, style="bold"))
-        yield _line(Text.assemble(*(_cell(note, width, ascii_only=ascii_only) for note in row)))
+        yield _line(Text.assemble(*(_cell(note, width) for note in row)))
         numbers = "".join(("" if note is None else str(note.chunk_id)).center(width) for note in row)
         yield _line(Text(numbers, style="dim"))
 
@@ -133,13 +131,13 @@ def chunk_maps(composition: Composition) -> list[ChunkMap]:
     ]
 
 
-def legend(maps: Sequence[ChunkMap], *, ascii_only: bool) -> Columns:
+def legend(maps: Sequence[ChunkMap]) -> Columns:
     """Return what the glyphs that occur in `maps` mean."""
     notes = [note for one in maps for note in one.notes]
     kinds = {(note.role, note.outcome) for note in notes}
     reasons = {note.reason for note in notes if note.outcome == "refused"}
     entries = [
-        Text.assemble((style.plain if ascii_only else style.glyph, style.style), f" {style.word}")
+        Text.assemble((style.glyph, style.style), f" {style.word}")
         for kind, style in _CELL_STYLES.items()
         if kind in kinds
     ]
@@ -161,14 +159,14 @@ def _rows(notes: Sequence[ChunkNote], per_row: int) -> list[Row]:
     return [cells[start : start + per_row] for start in range(0, len(cells), per_row)]
 
 
-def _cell(note: ChunkNote | None, width: int, *, ascii_only: bool) -> Text:
+def _cell(note: ChunkNote | None, width: int) -> Text:
     if note is None:
-        return Text(("..." if ascii_only else "⋯").center(width)[:width], style="dim")
+        return Text("⋯".center(width), style="dim")
     if note.outcome == "refused":
         return Text(STOP_LETTERS.get(note.reason or "", "x").center(width), style=_REFUSED)
     style = _CELL_STYLES[note.role, note.outcome]
-    glyph = style.plain if ascii_only else style.glyph
-    return Text(glyph * width if note.outcome == "selected" else glyph.center(width), style=style.style)
+    shown = style.glyph * width if note.outcome == "selected" else style.glyph.center(width)
+    return Text(shown, style=style.style)
 
 
 def _line(text: Text) -> Text:

@@ -144,7 +144,7 @@ def _print_table(comparisons: Sequence[Comparison]) -> None:
         table.add_column(column, no_wrap=column in FIGURES)
     for comparison in comparisons:
         table.add_row(*map(one_line, cells(comparison, with_set="set" in columns)))
-    print_table(table, keys=columns.index("measure") + 1)
+    print_table(table)
 
 
 def _print_questions(found: Comparison, number: int) -> None:

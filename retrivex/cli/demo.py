@@ -14,12 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from retrivex.chunking import get_chunker
-from retrivex.cli.explain import Explanation
 from retrivex.cli.index import list_problems
 from retrivex.cli.query import ask, sources
 from retrivex.cli.terminal import console, note, one_line, visible, write_text
 from retrivex.composer.composer import SpanComposer
-from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.model.hit import SeedHit
@@ -62,7 +60,6 @@ def demo(
         list[str] | None, typer.Option("--ask", metavar="QUESTION", help="Ask this instead; repeatable.")
     ] = None,
     budget: Annotated[int, typer.Option("--budget", "-b", min=0, metavar="TOKENS", help="Most tokens.")] = _BUDGET,
-    explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at, too.")] = False,
 ) -> None:
     """Show what a model would read with and without RetriVex: the same hits, the same number of tokens.
 
@@ -91,9 +88,7 @@ def demo(
             raise typer.BadParameter(f"{one_line(str(pages))} holds nothing that can be read: give another folder")
         _report_index(report, folder, budget)
         for question, answer in questions.items():
-            composition = _show(store, question, answer, budget, tokenizer)
-            if explain:
-                console().print(Explanation(composition, brief=True))
+            _show(store, question, answer, budget, tokenizer)
     write_text('\nYour own files: retrivex index FOLDER, then retrivex query "..." --explain')
 
 
@@ -106,7 +101,7 @@ def _report_index(report: IndexReport, folder: Path | None, budget: int) -> None
     )
 
 
-def _show(store: SQLiteStore, question: str, answer: Sequence[str], budget: int, tokenizer: Tokenizer) -> Composition:
+def _show(store: SQLiteStore, question: str, answer: Sequence[str], budget: int, tokenizer: Tokenizer) -> None:
     encoder = HashingEncoder()
     composer = SpanComposer(RetrievalConfig(token_budget=budget))
     composition = ask(store, question, composer, k=_HITS, embed=encoder.name)
@@ -117,7 +112,6 @@ def _show(store: SQLiteStore, question: str, answer: Sequence[str], budget: int,
     screen.print()
     screen.print(Rule(Text(one_line(question), style="bold"), align="left"))
     screen.print(_side_by_side(plain, composition.text, places, answer))
-    return composition
 
 
 def plain_hits(hits: list[SeedHit], budget: int, tokenizer: Tokenizer) -> list[SeedHit]:

@@ -271,7 +271,7 @@ def _show(summary: Sequence[Mapping[str, Any]]) -> None:
         table.add_column(title, no_wrap=True, justify="right")
     for row in summary:
         table.add_row(*_cells(row, fields, measures))
-    print_table(table, keys=len(fields))
+    print_table(table)
 
 
 def _reports(summary: Sequence[Mapping[str, Any]], field: str) -> bool:

@@ -16,7 +16,6 @@ from retrivex.composer.reasons import DROP_REASONS, PassageReasons
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import Step
 from retrivex.model.hit import DroppedHit
-from retrivex.scoring.second_hops import names_document
 
 MAX_DOCUMENTS = 8
 """Documents that are drawn."""
@@ -24,26 +23,10 @@ MAX_DOCUMENTS = 8
 MAX_DROPPED = 5
 """Hits left out that are listed one by one, for each reason."""
 
-_NARROW = 60  # columns below which steps are not explained
-
 _CONFIDENCE = (
     "how sure the scorer is that the hits and their neighbours hold the answer at all. Compare it with your own "
     "questions before you rely on it."
 )
-
-_STEPS = {
-    "rerank": "hits scored anew by the reranker",
-    "seeds": "hits given, and used",
-    "fetch": "stretches of documents asked for, and chunks received",
-    "expand": "hits, and chunks in the windows around them",
-    "merge": "windows, and continuous stretches of text made of them",
-    "sentences": "hits read by the sentence model, and sentences scored",
-    "score": "chunks, and candidate passages that were scored",
-    "select": "candidate passages, and those chosen for the budget",
-    "parents": "chunks, and the sections that hold them",
-    "siblings": "sections asked for, and chunks of them received",
-    "render": "passages, and tokens of the context",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +36,22 @@ class Explanation:
     Parameters
     ----------
     composition : what to explain
-    brief : only the picture and the passages
     """
 
     composition: Composition
-    brief: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the parts, each under its heading; parts without content are left out."""
         composition = self.composition
-        yield from _pictures(chunk_maps(composition), options)
+        yield from _pictures(chunk_maps(composition))
         if composition.spans:
             yield from _section("Passages", *_passages(composition))
-        if self.brief:
-            return
         if composition.confidence is not None:
             yield from _section("Confidence", Text(f"{composition.confidence:.2f}, from 0 to 1: {_CONFIDENCE}"))
-        named = _named_documents(composition)
-        if named:
-            yield from _section("Named documents", *named)
         order = composition.trace.order
         if "reason" in order:
             yield from _section("Order", Text(f"{order['strategy']}: {one_line(order['reason'])}"))
-        yield from _section("Steps", _steps(composition.trace.steps, options))
+        yield from _section("Steps", _steps(composition.trace.steps))
         if composition.dropped:
             yield from _section("Hits left out, or shown in part", *_list_dropped(composition.dropped))
         if composition.warnings:
@@ -91,32 +67,17 @@ def summary(composition: Composition) -> str:
     )
 
 
-def _named_documents(composition: Composition) -> list[Text]:
-    """Say which documents the best passages of others name, and in which passage of the context."""
-    lines = []
-    for doc_id, others in composition.trace.document.get("named", {}).items():
-        chunks = [chunk for span in composition.spans if span.doc_id == doc_id for chunk in span.chunks]
-        numbers = [
-            f"[{at}]"
-            for at, span in enumerate(composition.spans, start=1)
-            if span.doc_id in others and names_document(span.text, doc_id, chunks)
-        ]
-        where = ", ".join(numbers) or ", ".join(map(one_line, others))
-        lines.append(Text(f"{one_line(doc_id)}: named in {where}"))
-    return lines
-
-
 def _section(title: str, *parts: RenderableType) -> Iterator[RenderableType]:
     yield Text()
     yield Text(title, style="bold underline")
     yield from parts
 
 
-def _pictures(maps: Sequence[ChunkMap], options: ConsoleOptions) -> Iterator[RenderableType]:
+def _pictures(maps: Sequence[ChunkMap]) -> Iterator[RenderableType]:
     if not maps:
         return
     drawn = maps[:MAX_DOCUMENTS]
-    yield from _section("Chunks", legend(drawn, ascii_only=options.ascii_only))
+    yield from _section("Chunks", legend(drawn))
     for one in drawn:
         yield Text()
         yield one
@@ -137,17 +98,13 @@ def _indented(line: str) -> Padding:
     return Padding(Text(line, style="dim"), (0, 0, 0, 4), expand=False)
 
 
-def _steps(steps: Sequence[Step], options: ConsoleOptions) -> RenderableType:
+def _steps(steps: Sequence[Step]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("step", no_wrap=True)
-    for title in ("in", "out", "us" if options.ascii_only else "µs"):
+    for title in ("in", "out", "µs"):
         table.add_column(title, justify="right", no_wrap=True)
-    wide = options.max_width >= _NARROW
-    if wide:
-        table.add_column("what goes in, and comes out", style="dim")
     for step in steps:
-        counts = f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}"
-        table.add_row(step.name, *counts, *([_STEPS.get(step.name, "")] if wide else []))
+        table.add_row(step.name, f"{step.n_in:,}", f"{step.n_out:,}", f"{step.microseconds:,.0f}")
     table.add_row("total", "", "", f"{sum(step.microseconds for step in steps):,.0f}", style="bold")
     return table
 

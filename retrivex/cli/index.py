@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from retrivex.chunking import CHUNKER_NAMES, get_chunker
-from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed
+from retrivex.chunking import get_chunker
+from retrivex.cli import options
 from retrivex.cli.terminal import counted, note, one_line, progress, say, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
@@ -24,10 +23,7 @@ from retrivex.stores.sqlite.store import store_files
 from retrivex.stores.sqlite.vectors import EXACT_UP_TO
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
-MAX_LISTED = 20
-"""Reasons that are listed one by one; `--json` lists all files."""
-
-_MAX_NAMED = 3  # files of one reason that are named; the others are counted
+_MAX_NAMED = 3  # files of one reason that are named; --json lists all
 _FILE_WIDTH = 24
 _MANY_VECTORS = (
     "{vectors:,} vectors, all of which a question is compared with: LanceDB, Qdrant, pgvector and Milvus are faster; "
@@ -37,18 +33,18 @@ _MANY_VECTORS = (
 
 def index(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
-    db: Database = DEFAULT_DATABASE,
-    chunker: Annotated[str, typer.Option(metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")] = "auto",
-    size: Annotated[int | None, typer.Option(metavar="N", help="Most tokens of a chunk (sentence: sentences).")] = None,
-    overlap: Annotated[int | None, typer.Option(metavar="N", help="Tokens (sentences) that neighbours share.")] = None,
-    embed: Embed = None,
+    db: options.Database = options.DEFAULT_DATABASE,
+    chunker: options.ChunkerName = "auto",
+    size: options.ChunkSize = None,
+    overlap: options.ChunkOverlap = None,
+    embed: options.Embed = None,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
-    tokenizer: Annotated[str, typer.Option(metavar="NAME", help="Whose tokens are counted, as for queries.")] = "auto",
-    scope: Annotated[str | None, typer.Option(metavar="NAME", help="Only queries with it see the documents.")] = None,
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only such files; repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="None of these; repeatable.")] = None,
+    tokenizer: options.TokenizerName = "auto",
+    scope: options.OneScope = None,
+    include: options.Include = None,
+    exclude: options.Exclude = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Index files and folders: text, Markdown, HTML, PDF, office files, tables, notebooks, mail, books, subtitles, ...
 
@@ -79,7 +75,7 @@ def index(
             cutter = get_chunker(chunker, size=size, overlap=overlap, tokenizer=counter, encoder=encoder)
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
-        with progress("indexing", in_bytes=True) as bar:
+        with progress("indexing") as bar:
             report = Indexer(store, cutter, counter, encoder).index(
                 paths,
                 include=include or (),
@@ -167,9 +163,6 @@ def _list(what: str, items: list[LoadProblem], style: str) -> None:
     by_reason: dict[str, list[str]] = {}
     for item in items:
         by_reason.setdefault(item.reason, []).append(item.path)
-    for reason, paths in islice(by_reason.items(), MAX_LISTED):
+    for reason, paths in by_reason.items():
         more = f" and {len(paths) - _MAX_NAMED:,} more" if len(paths) > _MAX_NAMED else ""
         _say(f"{what}: {', '.join(paths[:_MAX_NAMED])}{more}: {reason}", style)
-    rest = sum(map(len, islice(by_reason.values(), MAX_LISTED, None)))
-    if rest:
-        _say(f"{what}: and {rest:,} more (--json lists all)", "dim")

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database
-from retrivex.cli.terminal import console, one_line, say, shorten, write_json, write_text
+from retrivex.cli.terminal import console, one_line, say, write_json, write_text
 from retrivex.errors import StoreError
 from retrivex.model.chunk import MAX_CHUNK_ID, Chunk
 from retrivex.model.serialization import chunk_to_dict
@@ -112,8 +110,9 @@ def _show(facts: dict[str, Any]) -> None:
     write_text(one_line(facts["path"]))
     for name, value in _lines(facts):
         say(f"{name:<11} {value}", indent=2, whole=True)
-    if facts["sample"]:
-        console().print(_sample(facts["sample"], console().width))
+    for item in facts["sample"]:
+        name = " ".join(one_line(part) for part in (item["doc_id"], item["title"] and f"({item['title']})") if part)
+        say(f"{name}: {item['chunks']:,} chunks, {item['characters']:,} characters", whole=True)
     rest = facts["documents"] - len(facts["sample"])
     if rest > 0:
         write_text(f"and {rest:,} more documents (--limit N lists more)")
@@ -137,18 +136,6 @@ def _lines(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "file", f"{facts['size_bytes']:,} bytes, schema version {facts['schema_version']}"
     if "problems" in facts:
         yield "check", "; ".join(facts["problems"]) or "whole"
-
-
-def _sample(sample: list[dict[str, Any]], width: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("document", overflow="fold")
-    table.add_column("title", overflow="ellipsis", no_wrap=True)
-    table.add_column("chunks", justify="right", no_wrap=True)
-    table.add_column("characters", justify="right", no_wrap=True)
-    for item in sample:
-        name = shorten(item["doc_id"], max(12, width // 2))
-        table.add_row(name, one_line(item["title"] or ""), f"{item['chunks']:,}", f"{item['characters']:,}")
-    return table
 
 
 def _show_document(store: SQLiteStore, doc_id: str, *, as_json: bool) -> None:

@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, make_scope
-from retrivex.cli.serve import choose_database, index_folder, two_databases
+from retrivex.cli.serve import IndexedInto, Served, choose_database, index_folder
 from retrivex.cli.terminal import dump_json, note, write_text
 from retrivex.config import RetrievalConfig
-from retrivex.errors import LoadError
 from retrivex.model.chunk import allowed_scopes
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
@@ -41,14 +40,8 @@ _FILES = {
 
 
 def mcp(
-    what: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database."),
-    ] = None,
-    db: Annotated[
-        Path | None,
-        typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database; a folder is indexed into it."),
-    ] = None,
+    what: Served = None,
+    db: IndexedInto = None,
     scope: Scopes = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Options of the composer to start from.")
@@ -102,10 +95,7 @@ def _arguments(
     what: Path | None, db: Path | None, scope: list[str] | None, config: Path | None, embed: str | None
 ) -> list[str]:
     """Return the arguments of this run, with whole paths: a client starts the command in a folder of its own."""
-    if what is not None and not what.exists():
-        raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
-    if what is not None and what.is_file() and db is not None:
-        raise two_databases(what, db)
+    choose_database(what, db)  # which says what does not go together
     made = ["mcp"]
     if what is not None:
         made.append(str(what.absolute()))

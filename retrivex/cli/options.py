@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
+from retrivex.chunking import CHUNKER_NAMES
 from retrivex.config import COMMON_OPTIONS, PRESETS, WIDTHS, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
@@ -32,6 +33,28 @@ Embed: TypeAlias = Annotated[
 Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
 ]
+ChunkerName: TypeAlias = Annotated[
+    str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+]
+ChunkSize: TypeAlias = Annotated[
+    int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
+]
+ChunkOverlap: TypeAlias = Annotated[
+    int | None, typer.Option("--overlap", metavar="N", help="Tokens (sentences) that neighbours share.")
+]
+TokenizerName: TypeAlias = Annotated[
+    str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
+]
+OneScope: TypeAlias = Annotated[
+    str | None, typer.Option("--scope", metavar="NAME", help="Only queries with it see the documents.")
+]
+Include: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+]
+Exclude: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="None of these; repeatable.")
+]
+BestHits: TypeAlias = Annotated[int | None, _composing("--k", metavar="N", help="Use only the best N hits.")]
 Budget: TypeAlias = Annotated[
     int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
 ]

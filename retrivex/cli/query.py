@@ -11,25 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from retrivex.cli import options
 from retrivex.cli.explain import Explanation, summary
-from retrivex.cli.options import (
-    DEFAULT_DATABASE,
-    AsJson,
-    Budget,
-    ConfigFile,
-    Database,
-    EffortLevel,
-    Embed,
-    Order,
-    Preset,
-    Scopes,
-    Settings,
-    WindowSize,
-    WithTrace,
-    make_config,
-    make_scope,
-    parse_pairs,
-)
 from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
 from retrivex.cli.terminal import console, note, numbered, one_line, write_json, write_text
 from retrivex.composer.composer import SpanComposer
@@ -67,12 +50,12 @@ class Format(StrEnum):
 
 def query(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.", show_default=False)],
-    db: Database = DEFAULT_DATABASE,
+    db: options.Database = options.DEFAULT_DATABASE,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.TEXT,
     explain: Annotated[bool, typer.Option("--explain", help="Draw what was looked at and why.")] = False,
     k: Annotated[int, typer.Option(min=1, metavar="N", help="Hits to start from.")] = DEFAULT_HITS,
     mode: Annotated[Mode, typer.Option(help="Find hits by words (bm25), by meaning (dense), or both.")] = Mode.AUTO,
-    embed: Embed = None,
+    embed: options.Embed = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,19 +63,19 @@ def query(
             help="Only such chunks: doc_id, source, page, timestamp, heading or metadata.<key>; repeatable.",
         ),
     ] = None,
-    scope: Scopes = None,
-    budget: Budget = None,
-    window: WindowSize = None,
-    effort: EffortLevel = None,
-    order: Order = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
+    scope: options.Scopes = None,
+    budget: options.Budget = None,
+    window: options.WindowSize = None,
+    effort: options.EffortLevel = None,
+    order: options.Order = None,
+    preset: options.Preset = None,
+    config: options.ConfigFile = None,
+    settings: options.Settings = None,
     rerank: Rerank = None,
     rerank_shape: RerankShape = None,
     rerank_model: RerankModel = None,
-    trace: WithTrace = False,
-    as_json: AsJson = False,
+    trace: options.WithTrace = False,
+    as_json: options.AsJson = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answer, too, as a web page.")] = None,
 ) -> None:
     """Compose the context for a question: whole passages, cited, inside a token budget.
@@ -112,13 +95,13 @@ def query(
         raise typer.BadParameter("the question is empty: ask one, as in retrivex query 'Who signs the contract?'")
     if as_json:
         output = Format.JSON
-    retrieval = make_config(
+    retrieval = options.make_config(
         preset, config, settings, token_budget=budget, window=window, effort=effort, ordering_strategy=order
     )
     if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in retrieval.model_fields_set:
         retrieval = retrieval.override(context_format=output.value)
     reranker = make_reranker(rerank, rerank_shape, rerank_model)
-    visible_scope, filters = make_scope(scope), parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
+    visible_scope, filters = options.make_scope(scope), options.parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
     with SQLiteStore(db, read_only=True) as store:
         given: dict[str, Any] = {"mode": mode.value, "scope": visible_scope, "where": filters}
         composition = ask(store, question, SpanComposer(retrieval, reranker=reranker), embed=embed, k=k, **given)
@@ -146,7 +129,8 @@ def _print(composition: Composition, output: Format, *, explain: bool, trace: bo
         for warning in composition.warnings if not explain else ():
             note(warning)
         if composition.dropped and not composition.spans:
-            note(f"nothing to show: {_why_empty(composition)}")
+            best = composition.dropped[0]
+            note(f"nothing to show: the best hit was left out for {best.reason}: {best.detail}")
         if output is Format.PROMPT:
             write_text(composition.prompt())
         elif composition.spans:
@@ -156,13 +140,6 @@ def _print(composition: Composition, output: Format, *, explain: bool, trace: bo
         people = output in (Format.TEXT, Format.MARKDOWN)
         sys.stdout.flush()
         console(to_stderr=not people).print(Explanation(composition))
-
-
-def _why_empty(composition: Composition) -> str:
-    """Return why none of the hits is in the context."""
-    hit, count = composition.dropped[0], len(composition.dropped)
-    left_out = "the only hit was left out" if count == 1 else f"{count:,} hits were left out, the best of them"
-    return f"{left_out} for {hit.reason}: {hit.detail}"
 
 
 def _print_context(composition: Composition, *, markdown: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -38,7 +37,7 @@ def reorder(
 ) -> None:
     """Put passages of any retriever in order: a JSON array, or with --jsonl one object a line.
 
-    Each has an id, a text, a score and, where wanted, metadata; they come back as they are, only NaN becomes null.
+    Each has an id, a text, a score and, where wanted, metadata; they come back as they are.
 
     \b
     Examples:
@@ -53,10 +52,7 @@ def reorder(
     made = reorderer.reorder_with_diagnostics(read_passages(text, lines=lines), question)
     for warning in made.diagnostics.warnings:
         note(warning)
-    written = [_write_passage(passage) for passage in made.passages]
-    if any(changed for _, changed in written):
-        note("passages hold NaN or infinite numbers, which JSON has no form for: they are written as null")
-    rows = [row for row, _ in written]
+    rows = [json.dumps(passage, ensure_ascii=False) for passage in made.passages]
     output = "\n".join(rows) if lines else "[" + ",\n ".join(rows) + "]"
     if target == _STANDARD:
         write_text(output)
@@ -70,22 +66,6 @@ def _reorderer(preset: str | None, options: dict[str, Any]) -> Reorderer:
         return Reorderer(**options) if preset is None else Reorderer.preset(cast("PresetName", preset), **options)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
-
-
-def _write_passage(passage: Any) -> tuple[str, bool]:
-    """Return a passage as JSON, and whether it holds numbers that JSON has no form for and that are null therefore."""
-    try:
-        return json.dumps(passage, ensure_ascii=False, allow_nan=False), False
-    except ValueError:
-        return json.dumps(_drop_nonfinite(passage), ensure_ascii=False, allow_nan=False), True
-
-
-def _drop_nonfinite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _drop_nonfinite(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_drop_nonfinite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_passages(text: str, *, lines: bool) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,16 +14,19 @@ from retrivex.cli.options import Embed
 from retrivex.cli.terminal import note, write_text
 from retrivex.errors import LoadError
 
+Served: TypeAlias = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database."),
+]
+IndexedInto: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database; a folder is indexed into it."),
+]
+
 
 def serve(
-    what: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database."),
-    ] = None,
-    db: Annotated[
-        Path | None,
-        typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database; a folder is indexed into it."),
-    ] = None,
+    what: Served = None,
+    db: IndexedInto = None,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on; 127.0.0.1 unless given.")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port; 8080 unless given, 0 takes a free one.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, metavar="N", help="Processes.")] = None,
@@ -81,7 +84,7 @@ def choose_database(what: Path | None, db: Path | None) -> Path | None:
     if not what.exists():
         raise LoadError(f"{what} does not exist: name a folder of documents, or a database of `retrivex index`")
     if db is not None:
-        raise two_databases(what, db)
+        raise typer.BadParameter(f"{what} and --db {db} are two databases: give one of them")
     return what
 
 
@@ -89,8 +92,3 @@ def index_folder(what: Path | None, database: Path, embed: str | None) -> None:
     """Bring a database up to date with a folder, where that is what is served."""
     if what is not None and what.is_dir():
         index([what], database, embed=embed)
-
-
-def two_databases(what: Path, db: Path) -> Exception:
-    """Return what is wrong with a command line that names two databases."""
-    return typer.BadParameter(f"{what} and --db {db} are two databases: give one of them")

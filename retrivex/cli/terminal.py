@@ -13,10 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -27,7 +26,6 @@ from retrivex.text.lines import visible as visible
 
 _WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
 _MOST_NOTES = 20  # of one kind, one by one
-_BAR = 20  # characters of a progress bar with a file name beside it
 
 
 def make_streams_safe() -> None:
@@ -146,21 +144,20 @@ def write_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
+def progress(what: str) -> Iterator[Progress]:
     """Show a progress bar on standard error while the block runs; nothing where nobody looks.
 
     Parameters
     ----------
-    what : is being done
-    in_bytes : count bytes, and show the task's field `file` beside them
+    what : is being done; the task's field `file` is shown beside it
     """
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(_BAR if in_bytes else 2 * _BAR),
-        DownloadColumn() if in_bytes else MofNCompleteColumn(),
+        BarColumn(),
+        TaskProgressColumn(show_speed=True),
         TimeRemainingColumn(),
-        *([TextColumn("{task.fields[file]}", markup=False)] if in_bytes else []),
+        TextColumn("{task.fields[file]}", markup=False),
     )
     with Progress(*columns, console=console(to_stderr=True), transient=True, disable=not is_interactive()) as bar:
         bar.add_task(what, total=None, file="")

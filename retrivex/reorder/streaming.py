@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import threading
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from functools import partial
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -50,31 +47,11 @@ async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[li
 
     The thread reads only what is asked for.
     """
-    stopped = threading.Event()
-    reading = _read(passages, size, stopped)
+    reading = windows(passages, size)
+    window: list[T]
     pool = ThreadPoolExecutor(1, "retrivex-stream")
-    read = partial(contextvars.copy_context().run, _read_next, reading)
     try:
-        while window := await asyncio.get_running_loop().run_in_executor(pool, read):
+        while window := await asyncio.get_running_loop().run_in_executor(pool, next, reading, []):
             yield window
     finally:
-        stopped.set()
-        pool.submit(reading.close)
         pool.shutdown(wait=False)
-
-
-def _read(passages: Iterable[T], size: int, stopped: threading.Event) -> Generator[list[T], None, None]:
-    """Yield windows until it is stopped; at the end close a generator in the thread that ran it."""
-    incoming = iter(passages)
-    try:
-        yield from windows(takewhile(lambda _: not stopped.is_set(), incoming), size)
-    finally:
-        if isinstance(incoming, Generator):
-            incoming.close()
-
-
-def _read_next(reading: Iterator[list[T]]) -> list[T]:
-    try:
-        return next(reading, [])
-    except asyncio.CancelledError as error:  # it would pass for the caller being cancelled
-        raise RuntimeError(f"CancelledError: {error}") from error

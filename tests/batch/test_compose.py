@@ -28,24 +28,17 @@ from retrivex.composer.requests import add_losses, read_checked
 from retrivex.errors import StoreError, TokenizerError
 from retrivex.model.serialization import chunk_to_dict
 from retrivex.stores import InMemoryChunkStore
+from retrivex.tokens import get_tokenizer
+from retrivex.tokens import tokenizer as tokenizers
 
 
-def composed(table: pa.Table, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
-    return [record_of(row) for row in compose_table(table, *arguments, **options).to_pylist()]
+def composed(table: pa.Table, *arguments: Any) -> list[dict[str, Any]]:
+    return [record_of(row) for row in compose_table(table, *arguments).to_pylist()]
 
 
-def test_rows_are_what_compose_in_a_loop_gives_and_two_requests_are_sent() -> None:
-    store = MadeStore()
-    rows = composed(make_table(30), SpanComposer(CONFIG), store)
+def test_rows_are_what_compose_in_a_loop_gives() -> None:
+    rows = composed(make_table(30), SpanComposer(CONFIG), MadeStore())
     assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
-    assert store.calls == 2  # the hits of all rows, and then their neighbours
-
-
-def test_more_rows_than_are_held_at_once_give_the_same() -> None:
-    store = MadeStore()
-    rows = composed(make_table(30), SpanComposer(CONFIG), store, rows_at_once=7)
-    assert [json.dumps(row) for row in rows] == compose_loop(make_rows(30))
-    assert store.calls <= 2 * 5
 
 
 def test_a_row_reads_as_the_composition_that_it_is() -> None:
@@ -216,10 +209,15 @@ def test_work_goes_to_another_process_without_its_composer() -> None:
 
 
 def test_a_worker_with_another_tokenizer_refuses() -> None:
-    work = ComposeWork(CONFIG, MadeStore)
-    object.__setattr__(work, "tokenizer", "cl100k_base")
-    with pytest.raises(TokenizerError, match=r"counts with 'estimate.*', the job with 'cl100k_base'"):
-        work(make_table(1))
+    named = RetrievalConfig(token_budget=60, tokenizer="folder/of-another-machine/tokenizer.json")
+    with pytest.raises(TokenizerError, match=r"of-another-machine"):
+        ComposeWork(named, MadeStore)(make_table(1))
+
+
+def test_work_names_the_tokenizer_that_auto_stands_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tokenizers._named, "auto", (get_tokenizer("estimate"), ()))
+    assert ComposeWork(RetrievalConfig()).config.tokenizer == get_tokenizer("estimate").name
+    assert ComposeWork(ComposeWork(RetrievalConfig()).config, MadeStore)(make_table(1)).num_rows == 1
 
 
 # ---- whatever the documents, the options and the store

@@ -30,6 +30,7 @@ from support.worker_kills import find_below, find_workers, killing
 
 from retrivex.batch import ComposeWork, Job, local, record_of
 from retrivex.batch.folder import Done
+from retrivex.batch.job import MOST_TRIES
 from retrivex.errors import BatchError
 
 pytestmark = pytest.mark.integration
@@ -79,7 +80,7 @@ def test_an_engine_goes_on_with_what_another_one_began(tmp_path: Path, engine: s
     assert composed(tmp_path) == compose_loop(make_rows(25))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", OTHERS)
 def test_2000_requests_with_workers_killed_are_what_a_loop_gives(tmp_path: Path, engine: str) -> None:
     # a part takes a quarter of a second at least, so that kills meet parts that are being made
     job = make_job(tmp_path, 2000, rows_per_part=100, open_store=Slow(0.1))
@@ -100,16 +101,15 @@ def test_a_store_that_is_gone_ends_the_job_in_the_same_words(tmp_path: Path, eng
     assert not list((tmp_path / "out").glob("part*"))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_part_that_kills_every_worker_ends_the_job_after_five_deaths(tmp_path: Path, engine: str) -> None:
+@pytest.mark.parametrize("engine", OTHERS)
+def test_a_part_that_kills_every_worker_ends_the_job(tmp_path: Path, engine: str) -> None:
     (tmp_path / "kills").mkdir()
-    job = make_job(tmp_path, 8, open_store=KillsItself(str(tmp_path / "kills"), 8))
-    with pytest.raises(BatchError, match=r"part-00000.*BatchError: the worker died 5 times.*: see whether memory is"):
+    job = make_job(tmp_path, 8, open_store=KillsItself(str(tmp_path / "kills"), 6))
+    with pytest.raises(BatchError, match=r"part-00000.*0 of 1 parts are done"):
         runner(engine)(job, workers=1)
-    assert len(os.listdir(tmp_path / "kills")) == 5
+    assert len(os.listdir(tmp_path / "kills")) == MOST_TRIES
     # the next run counts anew
-    made = runner(engine)(make_job(tmp_path, 8, open_store=KillsItself(str(tmp_path / "kills"), 8)), workers=1)
-    assert (made.rows, len(os.listdir(tmp_path / "kills"))) == (8, 8)
+    assert runner(engine)(job, workers=1).rows == 8
     assert not list((tmp_path / "out").glob(".part*"))
 
 
@@ -350,7 +350,7 @@ def test_ray_that_gives_up_in_the_middle_is_one_clear_error_and_another_engine_g
     error = kinds.get(raised, lambda: getattr(ray.exceptions, raised)(said))()
     job = make_job(tmp_path, 25)
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
-    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2.0})
     monkeypatch.setattr(ray.data, "from_items", lambda *_, **__: _GivingUp(job, error))
     with pytest.raises(BatchError) as caught:
         runner("ray")(job)

@@ -16,7 +16,6 @@ from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.opening import open_collection
 from retrivex.batch import StoreAddress, check_writer, open_writer
-from retrivex.batch.writing import Writer
 from retrivex.chunking import get_chunker
 from retrivex.cli import app
 from retrivex.encoders.encoder import HashingEncoder
@@ -81,11 +80,6 @@ def write(address: StoreAddress, *documents: PreparedDocument, counts: bool = Tr
     return list(writer.notes)
 
 
-def holds(writer: Writer, *documents: PreparedDocument) -> bool:
-    firsts = [document.chunks[0] for document in documents]
-    return writer.holds([first.key for first in firsts], frozenset(first.metadata.scope for first in firsts))
-
-
 def check(address: StoreAddress) -> None:
     """Write documents, write them again, write one of them shorter and one without a chunk."""
     bees, wasps = prepare("bees.txt", 5, metadata={"year": 1792}), prepare("it's wasps", 3, scope="acme")
@@ -94,15 +88,8 @@ def check(address: StoreAddress) -> None:
         windows = [Window("bees.txt", 0, 20), Window("it's wasps", 0, 20)]
         return sorted(chunk.key for chunk in fetch(address, windows, scope))
 
-    writer = open_writer(address)
-    assert not holds(writer, bees)  # there is no collection, or nothing in it
-    writer.close()
     write(address, bees, wasps)
     write(address, bees, wasps)
-    writer = open_writer(address)
-    assert (holds(writer, bees), holds(writer, bees, wasps)) == (True, True)
-    assert not holds(writer, bees, prepare("ants", 2), wasps)
-    writer.close()
     assert fetched(None) == [("bees.txt", n) for n in range(5)]
     assert fetched("acme") == [("it's wasps", n) for n in range(3)]
     [first] = fetch(address, [Window("bees.txt", 2, 3)])
@@ -151,7 +138,6 @@ def test_looking_at_a_store_makes_and_changes_nothing(tmp_path: Path, make: Call
     address = make(tmp_path)
     check_writer(address)
     writer = open_writer(address)
-    assert not holds(writer, prepare("bees.txt", 1))
     writer.put([prepare("bees.txt", 3)])
     writer.close()
     check_writer(address)

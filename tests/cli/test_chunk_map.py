@@ -69,12 +69,6 @@ def test_the_picture() -> None:
     ]
 
 
-def test_the_picture_where_only_ascii_can_be_shown() -> None:
-    text = draw(GUIDE, encoding="ascii")
-    assert text.isascii()
-    assert "  ... .  h ===###===... o  m" in text
-
-
 def test_colours_come_on_top_of_the_glyphs() -> None:
     plain, coloured = draw(GUIDE), draw(GUIDE, color=True)
     assert "\x1b" not in plain
@@ -106,7 +100,7 @@ def test_every_kind_of_cell_looks_different_without_colour() -> None:
 
 
 def test_the_legend_tells_what_occurs_and_keeps_the_width() -> None:
-    lines = draw(legend([GUIDE], ascii_only=False), 50).splitlines()
+    lines = draw(legend([GUIDE]), 50).splitlines()
     assert max(map(len, lines)) <= 50
     for word in (
         "█ hit, shown",
@@ -297,10 +291,6 @@ def test_every_feature_has_words_and_unknown_ones_stay() -> None:
     assert len({describe_feature(name) for name in NAMES}) == len(NAMES)
     assert all(describe_feature(name) != name for name in NAMES)
     assert describe_feature("moon phase") == "moon phase"
-
-
-def test_the_explanation_can_be_ascii() -> None:
-    assert draw(Explanation(composition()), encoding="ascii").isascii()
 
 
 def test_an_empty_composition_is_explained_too() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from typer.testing import CliRunner
 
 from retrivex import Chunk, ChunkMetadata, Composition, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.cli import app
-from retrivex.cli.compose import answer_line, read_schema, split_lines
+from retrivex.cli.compose import answer_line, read_schema
 from retrivex.ordering import PROFILES
 
 run = CliRunner().invoke
@@ -194,13 +193,6 @@ def test_a_file_of_requests_that_is_not_there_is_wrong_usage(tmp_path: Path) -> 
     assert result.exit_code == 2
     assert "no.jsonl': it does not exist; name a file of requests, or - for standard input" in result.stderr
     assert not out.exists()
-
-
-def test_a_line_over_the_limit_is_skipped_without_losing_the_next() -> None:
-    lines = BytesIO(b"0123456789abc\nshort\n" + b"x" * 3_000_000 + b"\nlast")
-    assert list(split_lines(lines, limit=10)) == [None, b"short\n", None, b"last"]
-    answer = answer_line(None, 3, SpanComposer(), {})
-    assert "bytes: give shared chunks once" in answer["error"]["message"]
 
 
 def test_what_json_cannot_hold_does_not_break_the_output() -> None:

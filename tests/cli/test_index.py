@@ -94,13 +94,6 @@ def test_names_are_shown_as_they_were_given(folder: Path, tmp_path: Path, monkey
     assert index(".", "--db", "../store.db")["unchanged"] == 3
 
 
-def test_many_reasons_are_cut_off_with_a_count(folder: Path, tmp_path: Path) -> None:
-    for number in range(30):
-        (folder / f"{number}.jsonl").write_text("\n" * number + "{")
-    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db")])
-    assert "and 10 more (--json lists all)" in result.stderr
-
-
 def test_nothing_indexed_is_a_failure(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

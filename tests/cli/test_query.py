@@ -180,11 +180,6 @@ def test_what_begins_like_json_and_is_none_is_refused(db: str, value: str) -> No
     assert "write it as in " in result.stderr
 
 
-def test_one_hit_left_out_is_one(db: str) -> None:
-    result = run(app, ["query", "winter", "--db", db, "--budget", "0", "--k", "1"])
-    assert "nothing to show: the only hit was left out for budget: " in result.stderr
-
-
 def test_reading_leaves_no_files_beside_the_database(db: str) -> None:
     folder = Path(db).parent
     before = sorted(path.name for path in folder.iterdir())

@@ -58,15 +58,6 @@ def test_what_was_mended_is_told() -> None:
     assert "score" in result.stderr
 
 
-def test_what_is_written_is_json_whatever_was_read() -> None:
-    broken = {**PASSAGES[0], "score": float("nan"), "more": {"é": [float("inf"), 1.5]}}
-    result = run(app, ["reorder", "--set", "validation=coerce"], input=json.dumps([broken, PASSAGES[1]]))
-    assert json.loads(result.stdout, parse_constant=pytest.fail) == [
-        PASSAGES[1], {**PASSAGES[0], "score": None, "more": {"é": [None, 1.5]}},
-    ]  # fmt: skip
-    assert "written as null" in result.stderr
-
-
 @pytest.mark.parametrize("said", [["--preset", "best"], ["--order", "best"], ["--set", "top_q=3"], ["--set", "top_q"]])
 def test_wrong_arguments_are_a_usage_error(said: list[str]) -> None:
     assert run(app, ["reorder", *said], input="[]").exit_code == 2

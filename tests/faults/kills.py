@@ -235,7 +235,7 @@ class BatchWriter:
         jobs = self._jobs(folder)
         for job in jobs:
             if all(map(job.folder.has, range(job.source.parts))):  # by an earlier version: begin anew
-                for path in [*job.folder.path.glob("part-*"), *job.folder.path.glob("_written-*")]:
+                for path in job.folder.path.glob("part-*"):
                     path.unlink()
             self._run(job)
         writer = open_writer(StoreAddress("sqlite", str(folder / self.address)))

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, SeedHit, SpanComposer, Window
 from retrivex.batch import ComposeWork, Job, OutputFolder, parquet_source
-from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope
 from retrivex.stores import InMemoryChunkStore, SQLiteStore
 
@@ -129,20 +128,6 @@ class KillsItself:
         if done < self.times:
             Path(self.folder, f"{os.getpid()}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return MadeStore()
-
-
-@dataclass(frozen=True)
-class GoneOnce:
-    """Opens a store that fails the first time, and then no more."""
-
-    folder: str
-
-    def __call__(self) -> MadeStore:
-        mark = Path(self.folder, "gone")
-        if not mark.exists():
-            mark.touch()
-            raise StoreError("the store is being restarted")
         return MadeStore()
 
 
