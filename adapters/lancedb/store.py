@@ -256,6 +256,17 @@ class LanceDBCollection(ClientCollection):
         merging.when_not_matched_by_source_delete(of_documents).execute(rows)
         self._tables.clear()  # at the version before
 
+    def refuses_text(self, path: str) -> str | None:
+        """Say why a column cannot take texts of ours: it is of another type."""
+        try:
+            table, _ = self._run(self._open())
+        except ValueError:
+            return None  # there is no table of that name: one that is made takes them, and reading it is an error
+        if path not in table.schema.names:
+            return None
+        column = Column((path,), table.schema.field(path).type)
+        return None if column.is_text else f"it is a column of type {column.type}"
+
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set columns of rows, in one merge for all rows that get the same ones; new columns are added.
 
