@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -25,9 +25,6 @@ from .store import read_record
 
 How: TypeAlias = Literal["numbers", "links", "offsets", "order"]
 """Where the numbers of a document come from; `order` is that of the scan."""
-
-_SHOWN = 60
-"""Characters of a value that errors show."""
 
 Report: TypeAlias = Callable[[str, int, int | None], None]
 """`report(step, done, total)`: called with the progress; the total is None where it is not known."""
@@ -325,23 +322,12 @@ def _held(passage: Passage, collection: Collection) -> Any:
         If that is somebody else's.
     """
     name = passage.fields.counts[0]
-    # where the name leads into a mapping, something else may be in the place of that
-    for end in [end for end, letter in enumerate(name) if letter == "."]:
-        outer = look_up_path(passage.metadata, name[:end])
-        if outer is not None and not isinstance(outer, Mapping):
-            raise _not_ours(passage, collection, name[:end], outer)
     held = look_up_path(passage.metadata, name)
-    if held is None or (isinstance(held, str | Sequence | Mapping) and not held) or StoredCount.is_field(held):
+    if held in (None, "", [], {}) or StoredCount.is_field(held):
         return held
-    raise _not_ours(passage, collection, name, held)
-
-
-def _not_ours(passage: Passage, collection: Collection, name: str, value: Any) -> StoreError:
-    shown = repr(value)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
-    return StoreError(
-        f"{collection.name}: record {passage.id!r} has {shown} in {name!r}, which is no count of ours and would be "
-        f"overwritten; nothing was written: {_ANOTHER_FIELD}"
+    raise StoreError(
+        f"{collection.name}: record {passage.id!r} has {repr(held)[:60]} in {name!r}, which is no count of ours and "
+        f"would be overwritten; nothing was written: {_ANOTHER_FIELD}"
     )
 
 

@@ -238,19 +238,6 @@ class Collection:
         if close is not None:
             close()
 
-    def missing_index(self) -> str | None:
-        """Say how to make the index that `ByWindows` needs; None where it is there, or nobody knows."""
-        return self._run(self._advise())
-
-    async def amissing_index(self) -> str | None:
-        """Say the same where there is only an async client; asked after the first answer."""
-        return await self._arun(self._advise())
-
-    def _advise(self) -> Steps[str | None]:
-        """Say what `missing_index` says."""
-        yield from ()
-        return None
-
     def refuses_text(self, path: str) -> str | None:
         """Say why a field cannot take texts of ours, as one of ids; None where it can, or nobody knows."""
         return None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import ChunkError, EncoderError, RetrivexError, StoreError
+from retrivex.errors import ChunkError, EncoderError, StoreError
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
@@ -74,8 +73,8 @@ class VectorChunkStore(_Asking):
 
     Notes
     -----
-    What is wrong with the collection is said in `warnings`, and logged once: a missing index, records that cannot be
-    read, records of another scope. Such records are left out.
+    What is wrong with the collection is said in `warnings`, and logged once: records that cannot be read, records of
+    another scope. Such records are left out.
     """
 
     in_process = False
@@ -97,14 +96,6 @@ class VectorChunkStore(_Asking):
             )
         self.batch_limit = min(batch_limit or collection.batch_limit, collection.batch_limit)
         self._make_id = make_id
-        self._index_checked = make_id is not None or collection.is_sync
-        if make_id is None and collection.is_sync:
-            try:
-                self._warn(collection.missing_index())
-            except RetrivexError:
-                raise
-            except Exception:  # noqa: BLE001 - nobody knows; the first request will say what is wrong
-                return
 
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Return the chunks of `windows` that exist and `scope` may see: one request for every `batch_limit` chunks.
@@ -144,16 +135,11 @@ class VectorChunkStore(_Asking):
 
     async def _afetch(self, windows: Sequence[Window], scope: Scope) -> list[tuple[Chunk, Passage]]:
         scopes = allowed_scopes(scope)
-        found = [
+        return [
             pair
             for batch in self._batches(windows)
             for pair in self._chunks(await self._retrying.aask(self._request(batch, scopes)), batch, scopes)
         ]
-        if not self._index_checked:
-            self._index_checked = True
-            with suppress(Exception):  # the answer is there; what an index would be worth is only advice
-                self._warn(await self.collection.amissing_index())
-        return found
 
     def _with_counts(
         self, found: Sequence[tuple[Chunk, Passage]], tokenizer: str

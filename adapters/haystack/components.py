@@ -19,16 +19,15 @@ from retrivex.errors import RetrivexError
 from retrivex.timeouts import in_thread
 
 from ..base.clients import check_limit
-from ..base.fixed_arguments import FixedArguments
 from ..base.hits import check_retriever, hits_to_ask
 from .composer import DocumentComposer, SpanOptions, composer_of
 
-_FIXED = frozenset(field.name for field in fields_of(DocumentComposer))  # what is made of them stays as it is
+_OPTIONS = frozenset(field.name for field in fields_of(DocumentComposer))
 _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
 
 
 @component
-class RetriVexRetriever(FixedArguments):
+class RetriVexRetriever:
     """Takes hits from another retriever and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
@@ -58,8 +57,6 @@ class RetriVexRetriever(FixedArguments):
 
     __module__ = "retrivex.adapters.haystack"  # as saved pipelines name it
 
-    _fixed = _FIXED
-
     def __init__(
         self,
         retriever: Any,
@@ -68,7 +65,7 @@ class RetriVexRetriever(FixedArguments):
         fetch_k: int | None = 50,
         **options: Unpack[SpanOptions],
     ) -> None:
-        refuse_unknown("RetriVexRetriever", ("retriever", "fetch_k", *_FIXED), options)
+        refuse_unknown("RetriVexRetriever", ("retriever", "fetch_k", *_OPTIONS), options)
         check_limit("fetch_k", fetch_k)
         over = "a retriever over it" if hasattr(retriever, "filter_documents") else "a retriever of Haystack"
         self.retriever = check_retriever("retriever", retriever, "run", f"{over}, such as InMemoryBM25Retriever(store)")
@@ -178,7 +175,7 @@ class RetriVexRetriever(FixedArguments):
 
 
 @component
-class RetriVexRanker(FixedArguments):
+class RetriVexRanker:
     """Composes spans of Documents that retrievers have found, best first; the output is that of `RetriVexRetriever`.
 
     It works behind anything that ends in Documents: a joiner, another ranker. `RetriVexRetriever` also asks its
@@ -196,12 +193,10 @@ class RetriVexRanker(FixedArguments):
 
     __module__ = "retrivex.adapters.haystack"  # as saved pipelines name it
 
-    _fixed = _FIXED
-
     def __init__(
         self, config: RetrievalConfig | Mapping[str, Any] | None = None, **options: Unpack[SpanOptions]
     ) -> None:
-        refuse_unknown("RetriVexRanker", _FIXED, options)
+        refuse_unknown("RetriVexRanker", _OPTIONS, options)
         self._spans = composer_of(config, options)
 
     @component.output_types(documents=list[Document], warnings=list[str])

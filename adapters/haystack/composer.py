@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, TypedDict
 
 from haystack import Document
-from haystack.core.errors import SerializationError
 from haystack.document_stores.types import DocumentStore
 from haystack.utils import serialize_callable
 
@@ -173,7 +172,7 @@ class DocumentComposer:
         return {
             "config": saved_config(self.config),
             "document_store": _save("document_store", self.document_store),
-            "make_id": None if self.make_id is None else _saved_function(self.make_id),
+            "make_id": None if self.make_id is None else serialize_callable(self.make_id),
             "chunk_store": _save("chunk_store", self.chunk_store),
             "parent_store": _save("parent_store", self.parent_store),
             "top_k": self.top_k,
@@ -192,13 +191,6 @@ def _save(name: str, store: Any) -> dict[str, Any] | None:
         )
     saved: Mapping[str, Any] = store.to_dict()
     return dict(saved)
-
-
-def _saved_function(make_id: MakeId) -> str:
-    try:
-        return str(serialize_callable(make_id))
-    except SerializationError as error:
-        raise StoreError(f"make_id cannot be saved: {error} Give a function of a module, such as colon_id") from error
 
 
 def _sort_scopes(scopes: Any) -> list[str | None]:

@@ -85,24 +85,13 @@ def saved_config(config: RetrievalConfig) -> dict[str, Any]:
     Raises
     ------
     StoreError
-        If one of them is or holds what no file can hold: functions, chunks, spans.
+        If one of them is a function, which no file can hold.
     """
     functions = [name for name, value in config if callable(value)]
     if functions:
         raise StoreError(f"{', '.join(functions)} is a function: a pipeline with it cannot be saved; leave it out")
-    for name, value in config:
-        odd = [type(item).__name__ for item in value if not _is_plain(item)] if isinstance(value, tuple) else []
-        if odd:
-            raise StoreError(f"{name} holds a {odd[0]}: a pipeline with it cannot be saved; leave it out")
     saved = config.model_dump(mode="json", exclude_defaults=True, exclude={"pool_factor"})
     # its default follows from the other options
     if RetrievalConfig.model_validate(saved).pool_factor != config.pool_factor:
         saved["pool_factor"] = config.pool_factor
     return saved
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether it comes out of a file as it went in."""
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, str | int | float)

@@ -200,7 +200,7 @@ def merge_fields(
         alike.setdefault(tuple(sorted(values)), {})[id] = values
     for paths, rows in alike.items():
         types = {path: _type(name, path, rows.values(), columns, table.schema) for path in paths}
-        merged = {path: _array(name, path, [values[path] for values in rows.values()], types[path]) for path in paths}
+        merged = {path: pa.array([values[path] for values in rows.values()], types[path]) for path in paths}
         new = [pa.field(path, types[path]) for path in paths if path not in table.schema.names]
         if new:
             table.add_columns(pa.schema(new))
@@ -217,17 +217,6 @@ def _type(name: str, path: str, rows: Iterable[Mapping[str, Any]], columns: Colu
             "fields=FieldMap(...)"
         )
     return pa.array([row[path] for row in rows]).type
-
-
-def _array(name: str, path: str, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        first = next((value for value in values if value is not None), None)
-        raise StoreError(
-            f"{name} has a column {path!r} of type {kind}, which cannot hold {str(first)[:40]!r}: name another one "
-            "with fields=FieldMap(...) (--field NAME=OTHER)"
-        ) from error
 
 
 _TYPES = {

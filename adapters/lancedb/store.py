@@ -35,7 +35,6 @@ from ..base.store import ClientChunkStore, ClientRetriever
 from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 _EVERY = 2**31 - 1  # rows that match a filter: LanceDB's own limit of a search is 10
-_LARGE = 100_000  # rows; below, an index saves a few milliseconds of about 15
 
 Metric: TypeAlias = Literal["l2", "cosine", "dot"]
 
@@ -98,10 +97,10 @@ class LanceDBCollection(ClientCollection):
     # ---- asking
 
     def _steps(self, request: Request) -> Steps[Records]:
-        if isinstance(request, Scan):
-            return (yield from self._scan(request))
         table, columns = yield from self._open()
         query = table.query() if isinstance(table, AsyncTable) else table.search()
+        if isinstance(request, Scan):
+            return (yield from self._scan(query, request, columns))
         if isinstance(request, Nearest):
             vector = self._vector_column(columns)
             if self._metric is None:
@@ -206,28 +205,13 @@ class LanceDBCollection(ClientCollection):
 
     # ---- scanning and writing
 
-    def _scan(self, request: Scan) -> Steps[Records]:
-        """Return a page of the version that the first page was of, in the order of the table."""
-        table = yield lambda connection: connection.open_table(self._collection)  # the other one stays at its version
-        version, offset = request.after or ((yield lambda _: _value(table.version)), 0)
-        yield lambda _: table.checkout(version)
-        columns = read_columns((yield lambda _: _value(table.schema)), self.fields.root)
-        query = table.query() if isinstance(table, AsyncTable) else table.search()
+    def _scan(self, query: Any, request: Scan, columns: Columns) -> Steps[Records]:
+        """Return a page of the version that was opened, in the order of the table."""
+        offset = request.after or 0
         page = self._select(query, columns).limit(request.limit).offset(offset)
         rows = yield lambda _: page.to_list(**self._in_time)
-        after = [version, offset + len(rows)] if len(rows) == request.limit else None
+        after = offset + len(rows) if len(rows) == request.limit else None
         return Records([self._record(row, columns) for row in rows], after)
-
-    def _advise(self) -> Steps[str | None]:
-        """Say how to index the document; small tables need none."""
-        table, columns = yield from self._open()
-        indexed = {tuple(index.columns) for index in (yield lambda _: table.list_indices())}
-        rows = yield lambda _: table.count_rows()
-        column = columns.find(self.fields, "doc_id")
-        if column is None or rows < _LARGE or (".".join(column.path),) in indexed:
-            return None
-        command = f"table.create_scalar_index({'.'.join(column.path)!r})"
-        return f"{self.name} has {rows} rows, all of which are read for neighbours: {command}"
 
     def put(
         self,
@@ -273,16 +257,13 @@ class LanceDBCollection(ClientCollection):
         self._tables.clear()  # at the version before
 
     def refuses_text(self, path: str) -> str | None:
-        """Say why a column cannot take texts of ours: it holds ids, or is of another type or in a struct."""
-        if path == self._id_field:
-            return "it holds the ids"
+        """Say why a column cannot take texts of ours: it is of another type."""
         try:
-            table, columns = self._run(self._open())
+            table, _ = self._run(self._open())
         except ValueError:
             return None  # there is no table of that name: one that is made takes them, and reading it is an error
         if path not in table.schema.names:
-            is_inner = path in columns.named or "." in path
-            return "it is in a struct, where LanceDB cannot set it" if is_inner else None
+            return None
         column = Column((path,), table.schema.field(path).type)
         return None if column.is_text else f"it is a column of type {column.type}"
 

@@ -10,14 +10,13 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 
 from retrivex.model.fields import FieldNames
 from retrivex.reorder import Reorderer, ReorderResult
-from retrivex.reorder.options import ReorderOptions, Strategy
+from retrivex.reorder.options import Strategy
 
 from ..base.fields import FieldMap
-from ..base.fixed_arguments import FixedArguments
 from ..base.logs import log_once
 
 
-class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
+class RetriVexReorder(BaseDocumentTransformer):
     """Orders documents by the strategies of `retrivex.Reorderer`; by default the best stand at both ends.
 
     The very Documents that were given come back, fewer where an option says so. Their scores are those in the metadata,
@@ -41,8 +40,6 @@ class RetriVexReorder(FixedArguments, BaseDocumentTransformer):
     >>> [document.page_content for document in RetriVexReorder().transform_documents(found)]
     ['best', 'third', 'fifth', 'fourth', 'second']
     """
-
-    _fixed = frozenset({"fields", *ReorderOptions.model_fields})
 
     def __init__(self, strategy: Strategy = "edge_balanced", fields: FieldMap | None = None, **options: Any) -> None:
         self._names = fields or FieldMap()

@@ -18,7 +18,6 @@ from retrivex.config import RetrievalConfig, refuse_unknown
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore
 
-from ..base.fixed_arguments import FixedArguments
 from ..base.hits import check_retriever, hits_to_ask
 from .composer import NodeComposer, NodeOptions
 
@@ -26,7 +25,7 @@ _OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store"
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
 
 
-class RetriVexRetriever(FixedArguments, BaseRetriever):
+class RetriVexRetriever(BaseRetriever):
     """Takes hits from another retriever and returns the spans composed of them, one node each.
 
     Nodes come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Their texts,
@@ -58,8 +57,6 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         If more than one of `chunk_store`, `docstore` and `vector_store` are given, or what is given is none.
     """
 
-    _fixed = frozenset(("base_retriever", "fetch_k", *_OF_NODES))
-
     def __init__(
         self,
         base_retriever: BaseRetriever,
@@ -71,7 +68,7 @@ class RetriVexRetriever(FixedArguments, BaseRetriever):
         callback_manager: CallbackManager | None = None,
         **options: Unpack[NodeOptions],
     ) -> None:
-        refuse_unknown("RetriVexRetriever", self._fixed, options)
+        refuse_unknown("RetriVexRetriever", ("base_retriever", "fetch_k", *_OF_NODES), options)
         composer = SpanComposer(config, reranker=reranker)
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)

@@ -28,7 +28,6 @@ class Schema:
     auto_id : whether the server makes the ids
     vector : the field of the nearest neighbours; None where that is not clear
     metrics : of the vector fields that have an index
-    indexed : columns that have an index
     lite : whether it is Milvus Lite, which knows no templates
     """
 
@@ -39,7 +38,6 @@ class Schema:
     auto_id: bool
     vector: str | None
     metrics: Mapping[str, str]
-    indexed: frozenset[str]
     lite: bool
 
     def name(self, path: str) -> str | None:
@@ -89,7 +87,6 @@ def parse_schema(
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
         vector=vector_name or (floats[0] if len(floats) == 1 else None),
         metrics={index["field_name"]: str(index["metric_type"]) for index in indexes if index.get("metric_type")},
-        indexed=frozenset(index["field_name"] for index in indexes),
         lite=version.startswith("milvus_lite"),
     )
 

@@ -135,24 +135,6 @@ class MilvusCollection(ClientCollection):
             return "timeout"
         return "down" if error.code in _PASSING or "Retry run out" in str(error) else "refused"
 
-    def _advise(self) -> Steps[str | None]:
-        """Say which scalar index the filter by windows lacks, as far as the fields are columns."""
-        schema = self._schema or (yield from self._learn())
-        lines = [self._index(name, schema) for name in ("doc_id", "chunk_id")]
-        wanted = [line for line in lines if line is not None]
-        if not wanted:
-            return None
-        return (
-            f"{self.name}: neighbours are found by a filter on fields without an index, which reads every record. Make "
-            f"it once: params = client.prepare_index_params(); {'; '.join(wanted)}; "
-            f"client.create_index({self._collection!r}, params)"
-        )
-
-    def _index(self, name: str, schema: Schema) -> str | None:
-        path = self.fields.path(name)
-        is_there = path is None or path not in schema.types or path in schema.indexed or path == schema.key
-        return None if is_there else f"params.add_index({path!r}, index_type='INVERTED')"
-
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records; whole records are read, changed and upserted.
 

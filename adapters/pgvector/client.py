@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -16,14 +13,15 @@ from psycopg.rows import TupleRow, tuple_row
 from psycopg.sql import Composed
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, StoreTimeoutError
+from retrivex.timeouts import call_in_time
 
 T = TypeVar("T")
 
 SyncClient: TypeAlias = psycopg.Connection[Any] | ConnectionPool[Any]
 AsyncClient: TypeAlias = psycopg.AsyncConnection[Any] | AsyncConnectionPool[Any]
 
-_GRACE_S = 2.0  # for the request to cancel; after it the connection is cut
+_GRACE_S = 2.0  # for the request to cancel
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,7 @@ class TimedClient:
     Raises
     ------
     TimeoutError
-        If there is no answer in time. The statement is cancelled; where the server does not even answer that, the
-        connection is cut, and closed from then on.
+        If there is no answer in time. The statement is cancelled.
     StoreError
         If a connection would leave transactions open.
     """
@@ -69,9 +66,23 @@ class TimedClient:
 
     def run(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:
         """Do something with a connection, in time."""
-        until = monotonic() + self.timeout_s
-        with self._connection() as connection, _deadline(connection, until, self.timeout_s):
-            return work(connection)
+        held: list[psycopg.Connection[Any]] = []
+
+        def with_connection() -> T:
+            with self._connection() as connection:
+                held.append(connection)
+                try:
+                    return work(connection)
+                finally:
+                    held.clear()
+
+        try:
+            return call_in_time(with_connection, self.timeout_s)
+        except StoreTimeoutError as error:
+            for connection in held:
+                with suppress(psycopg.Error):
+                    connection.cancel_safe(timeout=_GRACE_S)
+            raise TimeoutError(f"no answer within timeout_s={self.timeout_s:g}") from error
 
     async def arows(self, statement: Composed, values: dict[str, Any]) -> list[TupleRow]:
         """Return the rows of one statement; what took too long is cancelled by psycopg."""
@@ -101,31 +112,3 @@ class TimedClient:
                 yield pooled
         else:
             yield self.async_client
-
-
-@contextmanager
-def _deadline(connection: psycopg.Connection[Any], until: float, named: float) -> Iterator[None]:
-    """Cancel what runs on a connection at the time `until`; `named` is what the error says."""
-    over = threading.Event()
-    timer = threading.Timer(max(until - monotonic(), 0.0), _give_up, [connection, over])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except psycopg.Error as error:
-        if monotonic() >= until:
-            raise TimeoutError(f"no answer within timeout_s={named:g}") from error
-        raise
-    finally:
-        over.set()
-        timer.cancel()
-        timer.join()  # what comes after us on this connection must not be cancelled in our stead
-
-
-def _give_up(connection: psycopg.Connection[Any], over: threading.Event) -> None:
-    """Cancel a statement; where the server does not end it, end the connection: its thread wakes up."""
-    with suppress(psycopg.Error):
-        connection.cancel_safe(timeout=_GRACE_S)
-    if not over.wait(_GRACE_S):
-        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
-            wire.shutdown(socket.SHUT_RDWR)

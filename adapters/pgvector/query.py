@@ -26,7 +26,6 @@ OPERATORS: Mapping[Metric, str] = {"cosine": "<=>", "inner_product": "<#>", "l2"
 FLOATS = {"vector": ">f4", "halfvec": ">f2"}
 """How the numbers of a vector are sent, by its type."""
 
-_MAX_SCAN = 20_000  # rows, after which a search in an hnsw index ends: hnsw.max_scan_tuples, where nobody set it
 _SCANS = {"hnsw": "strict_order", "ivfflat": "relaxed_order"}
 
 
@@ -151,22 +150,6 @@ class TableQuery:
         arrays = doc.array("docs"), number.array("numbers")
         return found.format(self.table.name, *arrays, doc.compared, number.compared), bound
 
-    @property
-    def is_indexed(self) -> bool:
-        """Whether an index finds a document by equality."""
-        return self.table.is_indexed(self.doc, str(self.fields.path("doc_id")))
-
-    def shortage(self, found: int, k: int) -> str | None:
-        """Say why there may be more than the `found` hits; None where there are not."""
-        vector = self.vector_name.replace('"', '""')
-        methods = {method for method, first in self.table.indexes if first.strip('"') == vector}
-        if found >= k or self.table.rows <= _MAX_SCAN or "hnsw" not in methods:
-            return None
-        return (
-            "a search in an hnsw index ends after hnsw.max_scan_tuples rows (20,000, unless set), and may not have met "
-            "all that may be seen; raise it on your connections, or give small scopes an index on the scope"
-        )
-
     def _distance(self, vector: NDArray[np.float32]) -> tuple[Composed, Values]:
         column = self.vector
         distance = SQL("t.{} OPERATOR({}.{}) %(vector)s::text::{}").format(
@@ -182,9 +165,10 @@ class TableQuery:
         present = SQL("t.{} IS NOT NULL").format(name(self.vector_name))
         conditions: list[tuple[Composed, Values]] = [(present, {})]
         if self.table.version is not None and self.table.version >= (0, 8):
-            methods = {method for method, _ in self.table.indexes}
             gate = SQL("(SELECT set_config({}, {}, true)) IS NOT NULL")
-            conditions += [(gate.format(f"{m}.iterative_scan", _SCANS[m]), {}) for m in _SCANS if m in methods]
+            conditions += [
+                (gate.format(f"{m}.iterative_scan", _SCANS[m]), {}) for m in _SCANS if m in self.table.methods
+            ]
         return conditions
 
     def _select_vector(self) -> Composable:

@@ -22,7 +22,7 @@ from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .client import AsyncClient, SyncClient, TimedClient
 from .query import FLOATS, OPERATORS, Metric, Statement, TableQuery, replacements, updates
-from .table import LEARN, TEXTS, Field, Table, learned, name, shown
+from .table import LEARN, TEXTS, Table, learned, name, shown
 
 PGVECTOR_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     **LAYOUTS,
@@ -135,22 +135,6 @@ class PgvectorCollection(ClientCollection):
         found = super().failure(error)
         return "down" if found == "refused" and isinstance(error, psycopg.OperationalError) else found
 
-    def _advise(self) -> Steps[str | None]:
-        """Say how to index the document and the chunk number."""
-        query = yield from self._learn()
-        path, number = self.fields.path("doc_id"), self.fields.path("chunk_id")
-        if path is None or number is None:
-            return None
-        if query.is_indexed:
-            return None
-        columns = ", ".join(
-            _write_indexed(field, known) for field, known in ((query.doc, path), (query.number, number))
-        )
-        return (
-            f"{self.name} has no index on the document, so that the whole table is read: "
-            f"CREATE INDEX CONCURRENTLY ON {self._written} ({columns})"
-        )
-
     def put(
         self,
         doc_ids: Sequence[str],
@@ -183,8 +167,6 @@ class PgvectorCollection(ClientCollection):
         found = query.table.field(path)
         if found is None:
             return "there is no such column: add it first, of type text"
-        if found == query.id or path == self._vector_name:
-            return f"it holds the {'ids' if found == query.id else 'vectors'}"
         return None if found.type in TEXTS else f"it is a column of type {found.type}"
 
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -245,9 +227,6 @@ class PgvectorCollection(ClientCollection):
         ]
         if isinstance(request, Nearest):
             records.sort(key=lambda record: -(record.score or 0.0))  # relaxed order is only nearly right
-            reason = query.shortage(len(rows), request.k)
-            said = f"{self.name}: {len(rows)} of {request.k} hits came back: {reason}"
-            return Records(records, warnings=() if reason is None else (said,))
         full = isinstance(request, Scan) and len(rows) == request.limit
         return Records(records, rows[-1][0] if full else None)
 
@@ -287,11 +266,3 @@ def _floats(query: TableQuery, sent: bytes | None) -> NDArray[np.float32] | None
         return None
     # four bytes tell the dimension, the rest are the numbers
     return np.frombuffer(sent, dtype=FLOATS[query.vector.kind], offset=4).astype(np.float32)
-
-
-def _write_indexed(field: Field, path: str) -> str:
-    """Return a field as `CREATE INDEX` wants it."""
-    if not field.inside:
-        return shown(path)
-    keys = ["'" + key.replace("'", "''") + "'" for key in field.inside]
-    return f"({shown(path.split('.')[0])}{''.join(f' -> {key}' for key in keys[:-1])} ->> {keys[-1]})"

@@ -110,16 +110,14 @@ class Table:
     ----------
     name : with its schema, quoted
     columns : by name
-    indexes : pairs of the method and the first thing it indexes, as PostgreSQL writes both
+    methods : of its indexes, as PostgreSQL writes them
     version : of pgvector, None where it is not installed
-    rows : as PostgreSQL estimates; less than 0 where it was never looked at
     """
 
     name: Composable
     columns: Mapping[str, Column]
-    indexes: frozenset[tuple[str, str]]
+    methods: frozenset[str]
     version: tuple[int, ...] | None
-    rows: int = -1
 
     def field(self, path: str | None) -> Field | None:
         """Return where the value at `path` is: a column, or keys inside one of JSON; None where there is none."""
@@ -149,11 +147,6 @@ class Table:
                 "name its columns with fields=FieldMap(...); a dot steps into JSON"
             )
         return found
-
-    def is_indexed(self, field: Field, path: str) -> bool:
-        """Whether equality with a field can use an index."""
-        wanted = _simplify(path if not field.inside else f"{path.split('.')[0]}{_arrows(field.inside)}")
-        return any(method in ("btree", "hash") and _simplify(first) == wanted for method, first in self.indexes)
 
     def row(self, fields: FieldMap, id_name: str) -> Composed:
         """Return the expression that makes one JSON text of what is read of a row `t`."""
@@ -195,12 +188,10 @@ LEARN = SQL(
     "SELECT 'column', a.attname::text, format_type(y.oid, -1), y.typname::text, n.nspname::text "
     "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace "
     "WHERE a.attrelid = to_regclass(%(table)s) AND a.attnum > 0 AND NOT a.attisdropped "
-    "UNION ALL SELECT 'index', m.amname::text, pg_get_indexdef(i.indexrelid, 1, false), NULL, NULL "
+    "UNION ALL SELECT 'index', m.amname::text, NULL, NULL, NULL "
     "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "
     "WHERE i.indrelid = to_regclass(%(table)s) AND i.indisvalid AND i.indpred IS NULL "
-    "UNION ALL SELECT 'version', extversion, NULL, NULL, NULL FROM pg_extension WHERE extname = 'vector' "
-    "UNION ALL SELECT 'rows', reltuples::bigint::text, NULL, NULL, NULL FROM pg_class "
-    "WHERE oid = to_regclass(%(table)s)"
+    "UNION ALL SELECT 'version', extversion, NULL, NULL, NULL FROM pg_extension WHERE extname = 'vector'"
 )
 """Everything that has to be known of a table, in one statement."""
 
@@ -226,10 +217,10 @@ def learned(shown: str, quoted: Composable, rows: Iterable[tuple[Any, ...]]) -> 
             f"there is no table {shown!r} in reach of the connection: one in another schema is named with "
             "schema='...', beside the table's own name"
         )
-    indexes = frozenset((method, first) for method, first, _, _ in catalogue.get("index", []))
+    methods = frozenset(index[0] for index in catalogue.get("index", []))
     versions = [tuple(map(int, re.findall(r"\d+", one[0]))) for one in catalogue.get("version", [])]
     version = versions[0] if versions else None
-    return Table(quoted, columns, indexes, version, int(catalogue["rows"][0][0]))
+    return Table(quoted, columns, methods, version)
 
 
 def name(part: str) -> Identifier:
@@ -245,13 +236,3 @@ def shown(part: str) -> str:
 def _write_literal(key: str) -> Literal:
     # keys are the user's configuration, and stand in the text so that indexes on expressions are found
     return Literal(key.replace("%", "%%"))
-
-
-def _arrows(keys: tuple[str, ...]) -> str:
-    quoted = ["'" + key.replace("'", "''") + "'" for key in keys]
-    return "".join(f"->{key}" for key in quoted[:-1]) + f"->>{quoted[-1]}"
-
-
-def _simplify(written: str) -> str:
-    """Return what an index is on without quotes, casts of keys, brackets and blanks."""
-    return re.sub(r'::text|["() ]', "", written)

@@ -28,7 +28,7 @@ from ..base.collection import (
 )
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
-from .filters import among, inside, json_path, key_of, of_scopes, point_id
+from .filters import among, inside, json_path, of_scopes, point_id
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
 # node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
@@ -150,25 +150,7 @@ class QdrantCollection(ClientCollection):
             return -1.0 if known.distance in _DISTANCES else 1.0
         return -1.0 if vectors is not None and vectors.distance in _DISTANCES else 1.0
 
-    # ---- indexes and writing
-
-    def _advise(self) -> Steps[str | None]:
-        """Say how to index the document and the chunk number; local mode has no indexes."""
-        if self._is_local:
-            return None
-        indexed = (yield lambda client: client.get_collection(**self._where)).payload_schema
-        types = {"doc_id": models.PayloadSchemaType.KEYWORD, "chunk_id": models.PayloadSchemaType.INTEGER}
-        missing = [field for field in types if key_of(field, self.fields) not in indexed]
-        if not missing:
-            return None
-        commands = "; ".join(
-            f"client.create_payload_index({self._collection!r}, {key_of(field, self.fields)!r}, "
-            f"field_schema={types[field].value!r})"
-            for field in missing
-        )
-        return (
-            f"{self.name} is searched from end to end for neighbours, which takes seconds where it is large: {commands}"
-        )
+    # ---- writing
 
     def put(
         self,

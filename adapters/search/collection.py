@@ -166,10 +166,6 @@ class SearchCollection(ClientCollection):
             hit["_id"], {key: value for key, value in source.items() if key != path}, score, as_vector(vector)
         )
 
-    def _advise(self) -> Steps[str | None]:
-        """Say how the document and the chunk number must be mapped."""
-        return (self._known or (yield from self._learn())).advice()
-
     def write(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Set fields of records, in one request; they are found by them after the next refresh of the index.
 

@@ -158,29 +158,6 @@ class WeaviateQuery:
         payload = {name: _to_json(value) for name, value in found.properties.items() if value is not None}
         return Record(str(found.uuid), payload, score, made)
 
-    # ---- its indexes
-
-    def missing_index(self) -> str | None:
-        """Say what is wrong with the properties that `ByWindows` filters by."""
-        doc_id, chunk_id = self.path("doc_id"), self.path("chunk_id")
-        wrong = []
-        if doc_id in self.known.types and doc_id not in self.known.exact:
-            wrong.append(
-                f"{doc_id!r} is indexed by its words, which finds other documents too, and none by a name without words"
-            )
-        wrong += [
-            f"{name!r} has no index for filters"
-            for name in (doc_id, chunk_id)
-            if name in self.known.types.keys() - self.known.filterable
-        ]
-        if not wrong:
-            return None
-        return (
-            f"{self.name}: {'; '.join(wrong)}. This is decided when a property is made: Property(name={doc_id!r}, "
-            f"data_type=DataType.TEXT, tokenization=Tokenization.FIELD), Property(name={chunk_id!r}, "
-            "data_type=DataType.INT, index_range_filters=True); or ask by ids with make_id=uuid5_id"
-        )
-
 
 def as_uuid(id_: str, name: str) -> str:
     """Return an id as Weaviate writes it.

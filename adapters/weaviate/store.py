@@ -77,13 +77,11 @@ class WeaviateCollection(ClientCollection):
         method, arguments = known.call(request)
         answer = yield lambda client: getattr(self._of(client).query, method)(**arguments)
         if isinstance(request, ByWindows) and len(answer.objects) == known.limit(request):
-            why = known.missing_index() or "its places are kept several times: say batch_limit=100"
-            gave = f"{self.name} gave {len(answer.objects)} records for {sum(map(len, request.windows))} chunks"
-            raise StoreError(f"{gave}, maybe not all: {why}")
+            raise StoreError(
+                f"{self.name} gave {len(answer.objects)} records for {sum(map(len, request.windows))} chunks, maybe "
+                "not all: its places are kept several times (say batch_limit=100), or documents indexed by their words"
+            )
         return known.records(answer, request)
-
-    def _advise(self) -> Steps[str | None]:
-        return (self._known or (yield from self._learn())).missing_index()
 
     def _learn(self) -> Steps[WeaviateQuery]:
         """Read the configuration of the collection."""

@@ -450,14 +450,6 @@ def test_a_value_of_somebody_else_is_not_overwritten(value: Any, name: str) -> N
     assert [{**one, "own_counts": ""} for one in before] == [{**one, "own_counts": ""} for one in payloads(collection)]
 
 
-def test_a_value_in_place_of_a_mapping_is_not_overwritten() -> None:
-    collection, _ = hive(FieldMap(counts="extra.counts"))
-    put(collection, 3, extra="a note")
-    with pytest.raises(StoreError, match="has 'a note' in 'extra', which is no count of ours"):
-        with_counts(collection)
-    assert collection.written == []
-
-
 @pytest.mark.parametrize("value", [None, "", [], {}])
 def test_an_empty_value_is_no_value(value: Any) -> None:
     collection, _ = hive()

@@ -422,26 +422,6 @@ def test_a_number_that_is_none_leaves_a_hit_as_it_is(number: Any) -> None:
 # ---- what is told of
 
 
-class AsyncOnly(MemoryCollection):
-    is_sync, is_async = False, True
-
-    async def aask(self, request: Request) -> Records:
-        return self.ask(request)
-
-    async def amissing_index(self) -> str | None:
-        return "make an index"
-
-
-def test_a_missing_index_is_told_of_where_there_is_only_an_async_client() -> None:
-    collection = AsyncOnly(contract_chunks(1, 3))
-    store = VectorChunkStore(collection)
-    asyncio.run(store.afetch([Window("doc-0", 0, 3)]))
-    assert store.warnings == ("make an index",)
-    by_ids = VectorChunkStore(collection, make_id=colon_id)
-    asyncio.run(by_ids.afetch([Window("doc-0", 0, 3)]))
-    assert by_ids.warnings == ()
-
-
 def test_hits_that_other_scopes_crowded_out_are_told_of() -> None:
     collection = MemoryCollection([*contract_chunks(1, 2), *contract_chunks(3, 4, "acme", "acme")])
     collection.checks_scope = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from typing import Any
 
@@ -138,26 +137,3 @@ def test_scopes_deep_in_structs_and_under_a_root(lance: lancedb.DBConnection) ->
         for number, scope in enumerate(tenants):
             assert keys(store.fetch([Window("d", 0, 9)], scope)) == [("d", number)]
             assert [hit.key for hit in retriever.retrieve("x", scope=scope)] == [("d", number)]
-
-
-# ---- the index
-
-
-def test_a_large_table_without_index_is_told_of_with_the_command_that_makes_it(lance: lancedb.DBConnection) -> None:
-    n = 100_000
-    columns = {"doc_id": [f"doc-{i // 100}" for i in range(n)], "chunk_id": [i % 100 for i in range(n)]}
-    table = lance.create_table(NAME, pa.table({**columns, "text": ["x"] * n}))
-    [warning] = LanceDBChunkStore(lance, NAME).warnings
-
-    async def async_warnings() -> tuple[str, ...]:
-        store = LanceDBChunkStore(await lancedb.connect_async(lance.uri), NAME)
-        await store.afetch([Window("doc-7", 10, 20)])
-        return store.warnings
-
-    assert asyncio.run(async_warnings()) == (warning,)
-    command = "table.create_scalar_index('doc_id')"
-    assert warning.endswith(f"all of which are read for neighbours: {command}")
-    exec(command, {"table": table})
-    store = LanceDBChunkStore(lance, NAME)
-    assert store.warnings == ()
-    assert len(store.fetch([Window("doc-7", 10, 20), Window("doc-999", 98, 105)])) == 12

@@ -28,7 +28,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from retrivex.adapters.langchain import FieldMap, RetriVexCompressor, RetriVexReorder, RetriVexRetriever
-from retrivex.errors import RetrivexError, TokenizerError
+from retrivex.errors import TokenizerError
 
 pytestmark = pytest.mark.integration
 
@@ -148,12 +148,6 @@ def test_what_is_set_later_counts_or_is_refused(kind: Any) -> None:
     assert shown()[0].endswith("They sleep in winter.")
     with pytest.raises(ValueError, match="chunkstore"):
         kind(**({} if kind is RetriVexCompressor else {"base_retriever": base}), chunkstore=BEES)
-
-
-@pytest.mark.parametrize("name", ["strategy", "fields", "top_k"])
-def test_what_an_order_is_made_of_cannot_be_set_later(name: str) -> None:
-    with pytest.raises(RetrivexError, match=f"{name} of a RetriVexReorder cannot be set later: make a new one"):
-        setattr(RetriVexReorder(), name, "document")
 
 
 def test_without_a_store_it_says_so() -> None:

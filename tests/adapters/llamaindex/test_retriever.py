@@ -456,14 +456,6 @@ def test_without_a_store_touching_hits_are_merged_and_it_is_said(
     assert "no chunk store" in made[0].node.metadata["warnings"][0]
 
 
-def test_arguments_that_are_set_later_are_refused() -> None:
-    retriever = RetriVexRetriever(Fixed([(BEES[1], 0.9)]), CONFIG, BEES)
-    for name in RetriVexRetriever._fixed:
-        with pytest.raises(RetrivexError, match=f"{name} of a RetriVexRetriever cannot be set later: make a new one"):
-            setattr(retriever, name, None)
-    assert retriever.retrieve("queen")
-
-
 def test_foreign_nodes_pass_as_they_are() -> None:
     foreign: list[tuple[BaseNode, float | None]] = [
         (TextNode(text="Bees sleep."), 0.9), (TextNode(text=""), 0.8), (TextNode(text="Owls do not."), 0.7),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import math
 import re
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from milvus_lite.search.filter import parse_expr
 from pymilvus import DataType
 from pymilvus.exceptions import MilvusException
-from support.milvus_collections import AsyncMilvusClient, Recording, Server, numbers, with_async
+from support.milvus_collections import Recording, Server, numbers
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.adapters.base.fields import FieldMap, colon_id
@@ -126,29 +125,6 @@ def test_a_scope_in_a_collection_that_has_none_sees_nothing(lite: Server) -> Non
 
 
 # ---- what is wrong with a collection
-
-
-def test_a_missing_index_is_named_with_what_makes_it(lite: Server) -> None:
-    columns = _COLUMNS
-    store = MilvusChunkStore(lite.client, name := lite.fill(contract_chunks(1, 1), columns=columns))
-    command = store.warnings[0].split("once: ")[1]
-    exec(command, {"client": lite.client})
-    assert MilvusChunkStore(lite.client, name).warnings == ()
-    assert MilvusChunkStore(lite.client, name, make_id=colon_id).warnings == ()
-
-
-@with_async
-def test_an_async_client_alone_is_told_of_a_missing_index_too(lite: Server) -> None:
-    name = lite.fill(contract_chunks(1, 3), columns=_COLUMNS)
-
-    async def warned() -> tuple[str, ...]:
-        client = AsyncMilvusClient(lite.uri)
-        store = MilvusChunkStore(None, name, async_client=client)
-        await store.afetch([Window("doc-0", 0, 3)])
-        await client.close()
-        return store.warnings
-
-    assert asyncio.run(warned()) == MilvusChunkStore(lite.client, name).warnings != ()
 
 
 def test_a_collection_that_is_not_there_is_said_at_once(lite: Server) -> None:

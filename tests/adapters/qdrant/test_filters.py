@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import numpy as np
 import pytest
 
 pytest.importorskip("qdrant_client")
 
-from qdrant_client import AsyncQdrantClient, QdrantClient, models
-from support.qdrant_collections import NAME, Connection, fill
+from qdrant_client import QdrantClient, models
+from support.qdrant_collections import Connection, fill
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.base.collection import ByIds, Nearest
@@ -57,8 +55,6 @@ def test_field_names_that_are_no_plain_words(qdrant: Connection) -> None:
     asked = [Window("doc-1", 1, 3), Window("acme-0", 0, 1)]
     assert sorted(chunk.key for chunk in store.fetch(asked)) == [("doc-1", 1), ("doc-1", 2)]
     assert [chunk.key for chunk in store.fetch(asked, "acme")] == [("acme-0", 0)]
-    assert '\'meta data."file name"' not in store.warnings[0]
-    assert '\'"meta data"."file name"\'' in store.warnings[0]
 
 
 def test_nobody_without_a_scope_sees_anything(qdrant: Connection) -> None:
@@ -97,40 +93,3 @@ def test_only_the_scope_leaves_the_server(local: bool, qdrant: Connection) -> No
 
 
 # ---- the index
-
-
-async def _async_warnings(url: str, name: str) -> tuple[str, ...]:
-    client = AsyncQdrantClient(url=url, check_compatibility=False)
-    store = QdrantChunkStore(client, name)
-    await store.afetch([Window("doc-0", 0, 3)])
-    await client.close()
-    return store.warnings
-
-
-def test_a_missing_index_is_told_of_with_the_command_that_makes_it(qdrant: Connection) -> None:
-    client, server, name = qdrant.client, qdrant.server, qdrant.name
-    fill(client, contract_chunks(1, 3), name=name)
-    [warning] = QdrantChunkStore(client, name).warnings
-    made = f"client.create_payload_index({name!r}, 'doc_id', field_schema='keyword')"
-    assert made in warning
-    assert asyncio.run(_async_warnings(server.url, name)) == (warning,)
-    exec(made, {"client": client})
-    [warning] = QdrantChunkStore(client, name).warnings
-    assert "'doc_id'" not in warning
-    exec(warning[warning.index("client.") :], {"client": client})
-    assert QdrantChunkStore(client, name).warnings == ()
-    assert QdrantChunkStore(client, name, make_id=uuid5_id).warnings == ()
-
-
-def test_the_index_that_llamaindex_makes_is_used(qdrant: Connection) -> None:
-    client, name = qdrant.client, qdrant.name
-    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE))
-    client.create_payload_index(name, "doc_id", field_schema="keyword")
-    [warning] = QdrantChunkStore(client, name, fields="llamaindex").warnings
-    assert warning.endswith(f": client.create_payload_index({name!r}, 'chunk_id', field_schema='integer')")
-
-
-def test_local_mode_has_no_indexes_and_no_warning() -> None:
-    client = QdrantClient(":memory:")
-    fill(client, contract_chunks(1, 3))
-    assert QdrantChunkStore(client, NAME).warnings == ()

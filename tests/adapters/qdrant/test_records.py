@@ -71,7 +71,6 @@ def test_what_frameworks_write_is_read(layout: Any, local: bool, qdrant: Connect
     found = sorted(store.fetch([Window("bees", 1, 3)]), key=lambda chunk: chunk.metadata.chunk_id)
     assert [(c.key, c.text) for c in found] == [(("bees", 1), "Sentence 1."), (("bees", 2), "Sentence 2.")]
     assert [(c.metadata.char_start, c.metadata.char_end) for c in found] == [(12, 23), (24, 35)]
-    assert store.warnings == () or "create_payload_index" in store.warnings[0]
     hits = QdrantRetriever(client, name, lambda question: [1.0, 9.0], fields=layout).retrieve("x", k=1)
     made = SpanComposer(RetrievalConfig(window=1)).compose(hits, store)
     assert [span.chunk_ids for span in made.spans] == [[3, 4]]

@@ -159,22 +159,6 @@ def test_a_document_that_matches_by_its_words_alone_is_left_out(server: Server) 
     properties = [Property(name="doc_id", data_type=DataType.TEXT), *(p for p in MADE_FOR_IT if p.name != "doc_id")]
     store = WeaviateChunkStore(server.client, server.fill(chunks, properties))
     assert [found.text for found in store.fetch([Window("md.bees", 0, 1)])] == ["md.bees"]
-    assert "'doc_id' is indexed by its words" in store.warnings[0]
-    assert "Property(name='doc_id', data_type=DataType.TEXT, tokenization=Tokenization.FIELD)" in store.warnings[0]
-
-
-def test_properties_without_an_index_are_told_of_and_properties_that_are_made_for_it_are_fine(server: Server) -> None:
-    properties = [
-        Property(name="doc_id", **EXACT),
-        Property(name="chunk_id", data_type=DataType.INT, index_filterable=False),
-    ]
-    assert (
-        "'chunk_id' has no index for filters"
-        in WeaviateChunkStore(server.client, server.fill(properties=properties)).warnings[0]
-    )
-    name = server.fill()
-    assert WeaviateChunkStore(server.client, name).warnings == ()
-    assert WeaviateChunkStore(server.client, name, make_id=uuid5_id).warnings == ()
 
 
 def test_collections_that_cannot_be_filtered_so_say_how_else(server: Server) -> None:
@@ -270,19 +254,6 @@ def test_the_first_name_that_the_collection_has_is_filtered_by(server: Server) -
     assert store.warnings == ()
     assert [chunk.key for chunk in store.fetch([Window("doc-1", 2, 3)])] == [("doc-1", 2)]
     assert [chunk.key for chunk in store.fetch([Window("acme-0", 1, 2)], "acme")] == [("acme-0", 1)]
-
-
-def test_an_async_client_alone_is_told_of_a_property_that_is_no_good(server: Server) -> None:
-    properties = [Property(name="doc_id", data_type=DataType.TEXT), *(p for p in MADE_FOR_IT if p.name != "doc_id")]
-    name = server.fill(contract_chunks(1, 3), properties)
-
-    async def warned() -> tuple[str, ...]:
-        async with server.connect_async() as client:
-            store = WeaviateChunkStore(None, name, async_client=client)
-            await store.afetch([Window("doc-0", 0, 1)])
-            return store.warnings
-
-    assert "'doc_id' is indexed by its words" in asyncio.run(warned())[0]
 
 
 # ---- at the same time, and later

@@ -73,8 +73,6 @@ class HitCases(OnServer):
         assert [hit.chunk.text for hit in hits] == ["one"]
         assert "stay as they are" in retriever.warnings[0]
         store = self.kit.store(client, index)
-        assert "no record has doc_id or chunk_id" in store.warnings[0]
-        assert "retrivex backfill" in store.warnings[0]
         made = SpanComposer().compose(hits, store, query="which?")
         assert [span.text for span in made.spans] == ["one"]
 
@@ -103,7 +101,8 @@ class HitCases(OnServer):
     def test_what_is_written_after_the_store_was_made_is_found(self, client: Any, server: SearchServer) -> None:
         index = self.kit.fill(client, [], properties={})
         store = self.kit.store(client, index)
-        assert "no record has doc_id or chunk_id" in store.warnings[0]
+        with pytest.raises(StoreError, match=r"no record has doc_id or chunk_id.*`retrivex backfill`"):
+            store.fetch([Window("doc-0", 0, 3)])
         words = self.kit.retriever(client, index, search="bm25")
         with pytest.raises(StoreError, match="has no text in 'text'"):
             words.retrieve("sentence")

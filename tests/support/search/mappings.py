@@ -24,7 +24,6 @@ class MappingCases(OnServer):
         chunks = [Chunk(f"{name} {n}", ChunkMetadata(name, n, scope="Acme Ltd")) for name in names for n in range(3)]
         index = self.kit.fill(client, chunks, properties={})  # dynamic mapping: a text with a keyword beside it
         store = self.kit.store(client, index)
-        assert store.warnings == ()
         for name in names:
             assert {c.key for c in store.fetch([Window(name, 1, 3)], "Acme Ltd")} == {(name, 1), (name, 2)}
             assert store.fetch([Window(name, 0, 3)], "Acme") == []
@@ -33,13 +32,10 @@ class MappingCases(OnServer):
     def test_a_text_alone_is_told_of_and_refused(self, client: Any) -> None:
         index = self.kit.fill(client, contract_chunks(1, 3), properties={**EXACT, "doc_id": {"type": "text"}})
         store = self.kit.store(client, index)
-        (warning,) = store.warnings
-        assert "put a keyword field beside it" in warning
-        with pytest.raises(StoreError, match="cannot be matched letter by letter"):
+        with pytest.raises(StoreError, match="cannot be matched letter by letter: put a keyword field beside it"):
             store.fetch([Window("doc-0", 0, 3)])
         better = {**EXACT, "doc_id": {"type": "text", "fields": {"keyword": {"type": "keyword"}}}}
         index = self.kit.fill(client, contract_chunks(1, 3), properties=better)
-        assert self.kit.store(client, index).warnings == ()
         assert len(self.kit.store(client, index).fetch([Window("doc-0", 0, 3)])) == 3
 
     def test_numbers_kept_as_texts_are_listed_one_by_one(self, client: Any) -> None:
