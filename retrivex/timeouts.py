@@ -54,10 +54,6 @@ def _begin(call: Callable[[], T]) -> Future[T]:
     def work() -> None:
         try:
             answer.set_result(context.run(_failing_plainly, call))
-        except StopIteration as error:  # which no future takes
-            failure = _plain(error)
-            failure.__cause__ = error
-            answer.set_exception(failure)
         except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
             answer.set_exception(error)
 
@@ -74,6 +70,8 @@ def _failing_plainly(call: Callable[[], T]) -> T:
     """Run somebody else's code; its `CancelledError` is a failure of its own, and no cancellation of the caller."""
     try:
         return call()
+    except StopIteration as error:  # which no future takes
+        raise _plain(error) from error
     except Exception:
         raise
     except BaseException as error:

@@ -140,8 +140,5 @@ def _reaching(text: str, parent: Chunk, child: Chunk) -> Chunk:
 def _offsets(chunk: Chunk) -> tuple[int, int]:
     start, end = chunk.metadata.char_start, chunk.metadata.char_end
     if start is None or end is None:
-        raise ChunkError(
-            f"chunk {chunk.key!r} has no offsets: a parent and a child are matched by them; "
-            "use chunkers that set char_start and char_end"
-        )
+        raise ChunkError(f"chunk {chunk.key!r} has no offsets: use chunkers that set char_start and char_end")
     return start, end

@@ -6,7 +6,6 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
@@ -28,14 +27,6 @@ _CLOSED_AT_ONCE = re.compile(rb"<(title|script|style|textarea|iframe)\b([^<>]*)/
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
-    """What the package document says."""
-
-    chapters: tuple[str, ...]  # names in the package, in reading order
-    metadata: dict[str, str]
-
-
 def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     """Read an EPUB book as Markdown; offsets count in that Markdown.
 
@@ -54,8 +45,8 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     with open_package(raw, "EPUB book") as package:
         if _is_protected(package):
             raise LoadError("its text is encrypted (DRM): it can be read only by the shop's own program; leave it out")
-        book = _read_book(package)
-        for name in book.chapters:
+        chapters, metadata = _read_book(package)
+        for name in chapters:
             try:
                 # a chapter is checked by what it unpacks to, the book by its size
                 chapter = load_html(_CLOSED_AT_ONCE.sub(rb"<\1\2></\1>", package.read(name)), name)
@@ -68,8 +59,8 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
             allowance.take(len(texts[-1]))
     if not texts:
         raise LoadError("none of its chapters has text: it is probably a book of pictures; leave it out")
-    title = book.metadata.pop("title", None)
-    return make_loaded(doc_id, "\n".join(texts), source, title=title, metadata=book.metadata, notes=notes)
+    title = metadata.pop("title", None)
+    return make_loaded(doc_id, "\n".join(texts), source, title=title, metadata=metadata, notes=notes)
 
 
 def _is_protected(package: zipfile.ZipFile) -> bool:
@@ -80,7 +71,8 @@ def _is_protected(package: zipfile.ZipFile) -> bool:
     return len(_ALGORITHM.findall(declared)) > len(_FONT_SCRAMBLING.findall(declared))
 
 
-def _read_book(package: zipfile.ZipFile) -> _Book:
+def _read_book(package: zipfile.ZipFile) -> tuple[list[str], dict[str, str]]:
+    """Return the names of the chapters in the package, in reading order, and the metadata."""
     container = _parse(package, _CONTAINER)
     root = next((item.get("full-path") for item in _named(container, "rootfile") if item.get("full-path")), None)
     if root is None:
@@ -100,7 +92,7 @@ def _read_book(package: zipfile.ZipFile) -> _Book:
         name = known.get(_local(element))
         if name and (text := " ".join("".join(element.itertext()).split())):
             metadata[name] = f"{metadata[name]}, {text}" if name == "author" and name in metadata else text
-    return _Book(tuple(dict.fromkeys(chapters)), metadata)
+    return list(dict.fromkeys(chapters)), metadata
 
 
 def _parse(package: zipfile.ZipFile, name: str) -> Any:

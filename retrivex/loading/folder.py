@@ -178,16 +178,13 @@ def _is_inside(link: Path, root: Path, report: LoadReport) -> bool:
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
-        said = error.strerror if isinstance(error, OSError) and error.strerror else "it goes in a circle"
-        report.problems.append(_problem(link, f"the link leads nowhere: {said}"))
-        return False
-    if os.path.isdir(target):
-        report.problems.append(_problem(link, "links to folders are not followed; give the folder itself"))
-        return False
-    if not target.is_relative_to(root.resolve()):
-        report.problems.append(_problem(link, "the link leads out of the folder; give the file itself"))
-        return False
-    return True
+        reason = f"the link leads nowhere: {getattr(error, 'strerror', None) or 'it goes in a circle'}"
+    else:
+        if os.path.isfile(target) and target.is_relative_to(root.resolve()):
+            return True
+        reason = "the link leads to a folder, or out of the folder given; give what it leads to itself"
+    report.problems.append(_problem(link, reason))
+    return False
 
 
 def _drop_repeated(files: Sequence[FoundFile]) -> list[FoundFile]:

@@ -51,7 +51,7 @@ def load_notebook(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         raise LoadError("it is empty: no cell of the notebook has text")
     text = "\n\n".join(blocks) + "\n"
     title = _mapping(book.get("metadata")).get("title")
-    notes = [f"{kind}: {count:,}" for kind, count in left_out.items()]
+    notes = [f"{kind}: {count:,}" for kind, count in (+left_out).items()]
     return make_loaded(doc_id, text, source, title=title if isinstance(title, str) else None, notes=notes)
 
 
@@ -82,7 +82,7 @@ def _blocks(cell: Mapping[str, Any], language: str, left_out: Counter[str]) -> I
         yield fenced(text, "")
     else:
         text, pictures = _EMBEDDED_PICTURE.subn(r"\1", text)
-        _count(left_out, "pictures left out", pictures)
+        left_out["pictures left out"] += pictures
         yield text
 
 
@@ -104,13 +104,8 @@ def _cut(text: str, left_out: Counter[str]) -> str:
     kept = "\n".join(lines[:MAX_OUTPUT_LINES])[:MAX_OUTPUT_CHARACTERS].rstrip()
     if kept == text:
         return text
-    _count(left_out, f"outputs cut after {MAX_OUTPUT_LINES} lines or {MAX_OUTPUT_CHARACTERS:,} characters", 1)
+    left_out[f"outputs cut after {MAX_OUTPUT_LINES} lines or {MAX_OUTPUT_CHARACTERS:,} characters"] += 1
     return f"{kept}\n..."
-
-
-def _count(left_out: Counter[str], kind: str, count: int) -> None:
-    if count:
-        left_out[kind] += count
 
 
 def _joined(value: object) -> str:

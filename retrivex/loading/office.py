@@ -74,7 +74,7 @@ def load_office(raw: bytes, doc_id: str, source: str | None = None, *, suffix: s
     if not text.strip():
         raise LoadError("it is empty: there is no text to index")
     title = first_heading(text)
-    notes = tuple(f"left out: {count:,} {kind}{'' if count == 1 else 's'}" for kind, count in left_out.items())
+    notes = tuple(f"left out: {count:,} {kind}{'' if count == 1 else 's'}" for kind, count in (+left_out).items())
     return Loaded(Document(doc_id, text, format="markdown", title=title, page_starts=starts, source=source), notes)
 
 
@@ -82,8 +82,8 @@ def _read_word(raw: bytes, left_out: Counter[str]) -> str:
     with open_package(raw, "office file") as package:
         body = package.read("word/document.xml")
         comments = package.read("word/comments.xml") if "word/comments.xml" in package.namelist() else b""
-    _count(left_out, "tracked deletion", len(_DELETION.findall(body)))
-    _count(left_out, "comment", len(_COMMENT.findall(comments)))
+    left_out["tracked deletion"] += len(_DELETION.findall(body))
+    left_out["comment"] += len(_COMMENT.findall(comments))
 
     def drop_unseen(run: Any) -> Any:
         is_hidden = run.highlight == _HIDDEN_MARK
@@ -179,11 +179,6 @@ _READERS: Mapping[str, Callable[[bytes, Counter[str]], str]] = {
     ".pptx": _read_slides,
     ".xlsx": _read_sheets,
 }
-
-
-def _count(left_out: Counter[str], kind: str, count: int) -> None:
-    if count:
-        left_out[kind] += count
 
 
 def _check_package(raw: bytes) -> None:

@@ -78,9 +78,7 @@ def read_rows(sheet: Any, allowance: Allowance, left_out: Counter[str]) -> list[
     hidden_columns = {column for texts in rows.values() for column in texts if _in_any(column, hidden)}
     for merged in parser.merged_cells.mergeCell if parser.merged_cells is not None else ():
         _fill(rows, merged, hidden, allowance)
-    for kind, count in (("hidden row", len(hidden_rows)), ("hidden column", len(hidden_columns))):
-        if count:
-            left_out[kind] += count
+    left_out.update({"hidden row": len(hidden_rows), "hidden column": len(hidden_columns)})
     shown = [texts for number, texts in sorted(rows.items()) if number not in hidden_rows]
     columns = sorted({column for texts in shown for column in texts} - hidden_columns)
     allowance.take(len(shown) * len(columns))  # a cell for each is made before the table counts them

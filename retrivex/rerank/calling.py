@@ -86,10 +86,7 @@ class Reranking(CallPolicy):
     def __post_init__(self) -> None:
         usable = isinstance(self.reranker, (Reranker, AsyncReranker)) or callable(self.reranker)
         if not usable or isinstance(self.reranker, type):
-            raise RerankError(
-                f"reranker is {quoted(self.reranker)}: it must be an object with score(query, texts), or a function of "
-                "the two"
-            )
+            raise RerankError(f"reranker is {quoted(self.reranker)}: it must be an object with score, or a function")
         check_count("batch_size", self.batch_size, least=1)
         super().__post_init__()
         if not isinstance(self.score_scale, str) or self.score_scale not in _LIMITS:

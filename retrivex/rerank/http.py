@@ -124,10 +124,8 @@ class HttpReranker(Endpoint):
                 )
             scores[at] = value
         if np.isnan(scores).any():
-            raise RerankError(
-                f"{self._address} scored {len(results)} of {len(texts)} texts: all are needed; see that no option "
-                "limits them"
-            )
+            scored = f"{self._address} scored {len(results)} of {len(texts)} texts"
+            raise RerankError(f"{scored}: all are needed; see that no option limits them")
         return scores
 
     def _results(self, answer: Any) -> list[Any]:

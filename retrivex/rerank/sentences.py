@@ -71,10 +71,8 @@ class SentenceScoring(CallPolicy):
     def __post_init__(self) -> None:
         usable = isinstance(self.scorer, (SentenceScorer, AsyncSentenceScorer)) or callable(self.scorer)
         if not usable or isinstance(self.scorer, type):
-            raise RerankError(
-                f"sentence_scorer is {quoted(self.scorer)}: it must be an object with score_sentences(question, text), "
-                "or a function of the two"
-            )
+            what = "it must be an object with score_sentences(question, text), or a function"
+            raise RerankError(f"sentence_scorer is {quoted(self.scorer)}: {what}")
         super().__post_init__()
 
     @classmethod

@@ -336,10 +336,7 @@ def _read(answer: Any, asked: int) -> Any:
     most = 2 * asked + _SPARE
     items = list(islice(answer, most + 1))
     if len(items) > most:
-        raise StoreError(
-            f"fetch gave more than {most} items where {asked} chunks were asked for: a chunk store gives each chunk of "
-            "the windows once"
-        )
+        raise StoreError(f"fetch gave more than {most} items where {asked} chunks were asked for: give each chunk once")
     return items
 
 

@@ -23,10 +23,8 @@ def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:
     for chunk in chunks:
         known = by_key.setdefault(chunk.key, chunk)
         if known.text != chunk.text:
-            raise StoreError(
-                f"two chunks share the id {chunk.key!r} but not the text ({known.text[:40]!r}, {chunk.text[:40]!r}): "
-                "an id names one chunk; number the chunks of a document 0, 1, 2, ..."
-            )
+            texts = f"{known.text[:40]!r}, {chunk.text[:40]!r}"
+            raise StoreError(f"two chunks share the id {chunk.key!r} but not the text ({texts}): number them 0, 1, 2")
     return by_key
 
 

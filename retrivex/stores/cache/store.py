@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeAlias
 
@@ -110,23 +111,8 @@ class CachedChunkStore:
         return _list_visible(places, known, scope)
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
-        """Do the same as `fetch` without blocking the event loop."""
-        places = _places(windows)
-        space = await in_thread(lambda: self._space(scope))
-        known = await in_thread(lambda: self._read(space, places))
-        missing = _list_missing(places, known)
-        if missing:
-            fresh = _entries(missing, await self._afetch_missing(missing, scope))
-            await in_thread(lambda: self._write(space, fresh))
-            known |= fresh
-        return _list_visible(places, known, scope)
-
-    async def _afetch_missing(self, missing: Sequence[Window], scope: Scope) -> Iterable[Chunk]:
-        afetch = getattr(self.store, "afetch", None)
-        if afetch is None:
-            return await in_thread(lambda: list(self.store.fetch(missing, scope)))
-        found: Iterable[Chunk] = await afetch(missing, scope)
-        return found
+        """Do the same as `fetch` in a thread."""
+        return await in_thread(partial(self.fetch, windows, scope))
 
     def _read(self, space: str, places: Sequence[ChunkKey]) -> dict[ChunkKey, Entry]:
         try:

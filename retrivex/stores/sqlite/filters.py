@@ -168,10 +168,7 @@ def _value_test(field: str, wanted: Any) -> _Test:
 def _operator_test(field: str, wanted: Mapping[str, Any]) -> _Test:
     given = quoted(dict(wanted))
     if not wanted or any(name not in _BOUNDS and name not in _TEXTS for name in wanted):
-        raise StoreError(
-            f"where {field} is {given}: the operators are {_OPERATORS}; for anything else give a value or "
-            "a list of values"
-        )
+        raise StoreError(f"where {field} is {given}: the operators are {_OPERATORS}; or give a value or a list")
     operands = [(name, _make_comparable(field, value)) for name, value in wanted.items()]
     if any(value is None for _, value in operands):
         raise StoreError(f"where {field} is {given}: a bound must be a number or a text; leave it out instead")
@@ -214,10 +211,7 @@ def _make_comparable(field: str, value: Any) -> Any:
     if value is None or (isinstance(value, int | float) and abs(value) < 2**63):
         return value
     if isinstance(value, int | float):
-        raise StoreError(
-            f"where {field} asks for {quoted(value)}: a number must lie between -2**63 and 2**63, about 9.2e18; "
-            "compare with one that does, or keep such values as texts"
-        )
-    raise StoreError(
-        f"where {field} asks for {quoted(value)}: only texts, numbers, true, false and None can be compared"
-    )
+        rule = "a number must lie between -2**63 and 2**63, about 9.2e18; keep larger ones as texts"
+    else:
+        rule = "only texts, numbers, true, false and None can be compared"
+    raise StoreError(f"where {field} asks for {quoted(value)}: {rule}")

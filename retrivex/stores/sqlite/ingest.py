@@ -126,10 +126,8 @@ def _claim_parents(connection: sqlite3.Connection, record: Record) -> None:
         (json.dumps(list(record.parents)), record.document.doc_id),
     ).fetchone()
     if taken:
-        raise StoreError(
-            f"parent id {taken[0]!r} of {record.document.doc_id!r} already names a parent of {taken[1]!r}: parent ids "
-            "are unique in a store; put the doc_id in front"
-        )
+        already = f"parent id {taken[0]!r} of {record.document.doc_id!r} already names a parent of {taken[1]!r}"
+        raise StoreError(f"{already}: parent ids are unique in a store; put the doc_id in front")
 
 
 def _scope_ids(connection: sqlite3.Connection, record: Record) -> dict[str | None, int]:

@@ -119,7 +119,7 @@ def prepare(
         scopes = [chunk.metadata.scope for chunk in ordered]
         bytes_of_vectors = b"" if vectors is None else vectors[order].tobytes()
         contents = (rows, scopes, parents, parent_rows, hashlib.sha256(bytes_of_vectors).hexdigest())
-        content_hash = _hash_of_contents(document, contents, encoder, tokenizer)
+        content_hash = _hash_of(document, contents, encoder, tokenizer)
     return Record(
         document,
         content_hash,
@@ -161,10 +161,7 @@ def _order(document: Document, chunks: Sequence[Chunk]) -> list[int]:
 def _check_chunk(document: Document, chunk: Chunk) -> None:
     meta = chunk.metadata
     if meta.doc_id != document.doc_id:
-        raise StoreError(
-            f"chunk {chunk.key!r} was given with the document {document.doc_id!r}: put each document with its own "
-            "chunks"
-        )
+        raise StoreError(f"chunk {chunk.key!r} was given with the document {document.doc_id!r}: put its own with it")
     if meta.scope is not None:
         storable(meta.scope, f"scope of {chunk.key!r}")
     elif document.scope is not None:
@@ -187,16 +184,10 @@ def _vectors(
     if not chunks or (embeddings is None and not own):
         return None
     if encoder is None:
-        raise StoreError(
-            f"{document.doc_id!r} comes with vectors, but without the name of their model: pass encoder=..., so that "
-            "vectors of different models are never compared"
-        )
+        raise StoreError(f"{document.doc_id!r} comes with vectors without the name of their model: pass encoder=...")
     utf8(encoder, "encoder")
     if embeddings is None and len(own) < len(chunks):
-        raise StoreError(
-            f"{len(own)} of the {len(chunks)} chunks of {document.doc_id!r} have an embedding: give all of them one, "
-            "or none"
-        )
+        raise StoreError(f"{len(own)} of {len(chunks)} chunks of {document.doc_id!r} have an embedding: give all one")
     rows = unit_rows(own if embeddings is None else embeddings, what=repr(document.doc_id))  # type: ignore[arg-type]
     if len(rows) != len(chunks):
         raise StoreError(f"{document.doc_id!r} has {len(chunks)} chunks and {len(rows)} vectors: give one a chunk")
@@ -208,10 +199,7 @@ def _token_rows(
 ) -> Sequence[StoredCount | tuple[None, None, None]]:
     """Return count, checksum and cuts of each chunk."""
     if (counts is None) != (tokenizer is None):
-        raise StoreError(
-            f"token counts of {document.doc_id!r} need the tokenizer's name, and the name needs counts: "
-            "pass token_counts and tokenizer together, or neither"
-        )
+        raise StoreError(f"{document.doc_id!r}: pass token_counts and tokenizer together, or neither")
     if counts is None or tokenizer is None:
         return [(None, None, None)] * len(chunks)
     if len(counts) != len(chunks):
@@ -222,24 +210,17 @@ def _token_rows(
 
 
 def _stored_count(count: Any, chunk: Chunk, tokenizer: str) -> StoredCount:
-    tokens, cuts = (count.tokens, count.cuts) if isinstance(count, StoredCount) else (count, None)
-    return StoredCount.of(chunk.text, _whole_count(tokens, chunk), tokenizer, cuts)
-
-
-def _whole_count(count: Any, chunk: Chunk) -> int:
+    given, cuts = (count.tokens, count.cuts) if isinstance(count, StoredCount) else (count, None)
     try:
-        tokens = operator.index(count)
+        tokens = operator.index(given)
     except TypeError:
         tokens = -1
     if not 0 <= tokens < MAX_CHUNK_ID:
-        raise StoreError(
-            f"token count of {chunk.key!r} is {count!r}: it must be a whole number from 0 to 2**63; give what the "
-            "tokenizer counts, or leave token_counts and tokenizer out"
-        )
-    return tokens
+        raise StoreError(f"token count of {chunk.key!r} is {given!r}: it must be a whole number from 0 to 2**63")
+    return StoredCount.of(chunk.text, tokens, tokenizer, cuts)
 
 
-def _hash_of_contents(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:
+def _hash_of(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:
     digest = hashlib.sha256(repr(contents).encode()).hexdigest()
     return content_hash(document, chunker=digest, encoder=encoder or "", tokenizer=tokenizer or "")
 

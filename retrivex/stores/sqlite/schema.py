@@ -122,10 +122,7 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         raise StoreError(f"{path} is empty: there is nothing to read; index documents into it first")
     mode = write_ahead(connection)
     if mode != "wal":
-        raise StoreError(
-            f"{path} cannot use write-ahead logging (journal mode is {mode!r}), which keeps readers and writers "
-            "apart; put the file on a local disk"
-        )
+        raise StoreError(f"{path} cannot use write-ahead logging (it has {mode!r}): put the file on a local disk")
     connection.execute("BEGIN IMMEDIATE")
     # another process may have been faster between the first look and the lock
     if not _is_store(connection, path):

@@ -11,14 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import (
-    check_objects,
-    connect,
-    objects_of,
-    sqlite_errors,
-    store_path,
-    write_ahead,
-)
+from retrivex.stores.sqlite.connection import check_objects, connect, objects_of, sqlite_errors, store_path, write_ahead
 
 
 class SharedFile:

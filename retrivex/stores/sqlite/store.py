@@ -33,13 +33,7 @@ from retrivex.stores.sqlite.connection import (
 )
 from retrivex.stores.sqlite.filters import Where
 from retrivex.stores.sqlite.fts import match_terms
-from retrivex.stores.sqlite.ingest import (
-    PutResult,
-    admit,
-    missing_documents,
-    remove,
-    write,
-)
+from retrivex.stores.sqlite.ingest import PutResult, admit, missing_documents, remove, write
 from retrivex.stores.sqlite.inspection import (
     DocumentInfo,
     StoreInfo,

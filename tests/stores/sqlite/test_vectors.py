@@ -40,13 +40,13 @@ def test_token_counts_are_given_out_for_the_tokenizer_that_counted(store: SQLite
 @pytest.mark.parametrize(
     ("extra", "complaint"),
     [
-        ({"token_counts": [1]}, "token counts of 'd' need the tokenizer's name"),
-        ({"tokenizer": "t"}, "the name needs counts"),
+        ({"token_counts": [1]}, "'d': pass token_counts and tokenizer together, or neither"),
+        ({"tokenizer": "t"}, "'d': pass token_counts and tokenizer together"),
         ({"token_counts": [-5], "tokenizer": "t"}, r"token count of \('d', 0\) is -5: it must be a whole number"),
         ({"token_counts": [2.5], "tokenizer": "t"}, r"token count of \('d', 0\) is 2.5: it must be a whole number"),
         ({"token_counts": [10**30], "tokenizer": "t"}, r"token count of \('d', 0\) is 10+: it must be a whole number"),
         ({"token_counts": [1, 2], "tokenizer": "t"}, "'d' has 1 chunks and 2 token counts"),
-        ({"embeddings": [[1.0]]}, "'d' comes with vectors, but without the name of their model"),
+        ({"embeddings": [[1.0]]}, "'d' comes with vectors without the name of their model"),
         ({"embeddings": [[1.0], [2.0]], "encoder": "m"}, "'d' has 1 chunks and 2 vectors: give one a chunk"),
         ({"embeddings": [[float("nan")]], "encoder": "m"}, "vector 0 of 'd' holds NaN or infinity"),
         ({"embeddings": [1.0], "encoder": "m"}, r"vectors of 'd' have the shape \(1,\)"),
@@ -71,7 +71,7 @@ def test_embeddings_come_out_at_length_one(store: SQLiteStore) -> None:
 def test_embeddings_of_the_chunks_are_taken_where_none_are_given(store: SQLiteStore) -> None:
     document, chunks = page("d", "one", "two")
     chunks[0].embedding = [2.0, 0.0]
-    with pytest.raises(StoreError, match="1 of the 2 chunks of 'd' have an embedding: give all of them one, or none"):
+    with pytest.raises(StoreError, match="1 of 2 chunks of 'd' have an embedding: give all one"):
         store.put(document, chunks, encoder="m")
     chunks[1].embedding = np.array([0.0, 5.0])
     store.put(document, chunks, encoder="m")
