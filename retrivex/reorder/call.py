@@ -83,8 +83,11 @@ class Call(Generic[T]):
             )
 
     def passages(self) -> list[T]:
-        """Do the other steps and return what stays; errors as in `finish`."""
-        return self.finish().passages
+        """Do the other steps and return what stays; diagnostics are made for who reads them; errors as `finish`."""
+        options = self.options
+        if options.include_priority_score or options.include_explanation or options.on_diagnostics is not None:
+            return self.finish().passages
+        return [one.ranked.candidate.item for one in self._pack().kept]
 
     def finish(self) -> ReorderResult[T]:
         """Do the other steps, with a log of them.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
+import contextvars
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from itertools import islice
@@ -49,9 +50,11 @@ async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[li
     """
     reading = windows(passages, size)
     window: list[T]
-    pool = ThreadPoolExecutor(1, "retrivex-stream")
+    pool, context = ThreadPoolExecutor(1, "retrivex-stream"), contextvars.copy_context()
     try:
-        while window := await asyncio.get_running_loop().run_in_executor(pool, next, reading, []):
+        while window := await asyncio.get_running_loop().run_in_executor(pool, context.run, next, reading, []):
             yield window
     finally:
+        if isinstance(passages, Generator):
+            pool.submit(passages.close)  # in the thread that ran it
         pool.shutdown(wait=False)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.merging.units import Units
-from retrivex.model.chunk import Chunk
 from retrivex.scoring.document_match import names_of, split_camel
 from retrivex.text.terms import split_words
 from retrivex.text.words import read_text
@@ -87,12 +86,6 @@ def lift_named(p: Floats, units: Units, question: str) -> Lifted:
                 lifted[own] = np.minimum(p[own] * factor, 1.0)
                 named[doc_id] = sources
     return Lifted(lifted, named)
-
-
-def names_document(text: str, doc_id: str, chunks: Sequence[Chunk]) -> bool:
-    """Whether a text names a document, of which some chunks are given."""
-    said = _as_words(text)
-    return any(name in said for name in map(_as_name, [doc_id, *names_of(chunks).get(doc_id, [])]) if name)
 
 
 @lru_cache(maxsize=16_384)

@@ -37,11 +37,6 @@ def test_the_answers_stand_in_the_pages() -> None:
     assert [sentence for answers in QUESTIONS.values() for sentence in answers if sentence not in pages] == []
 
 
-def test_the_picture_is_drawn_on_request() -> None:
-    assert "hit, shown" not in run(app, ["demo", "--ask", "Is a helmet required?"]).stdout
-    assert "hit, shown" in run(app, ["demo", "--ask", "Is a helmet required?", "--explain"]).stdout
-
-
 def test_a_folder_of_ones_own_with_questions_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "roof.md").write_text("# Meeting\n\nThe roof will be green.\n")
     (tmp_path / "roof.png").write_bytes(b"?")
