@@ -49,10 +49,13 @@ async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[li
     The thread reads only what is asked for.
     """
     reading = windows(passages, size)
-    window: list[T]
+
+    def take() -> list[T]:
+        return next(reading, [])
+
     pool, context = ThreadPoolExecutor(1, "retrivex-stream"), contextvars.copy_context()
     try:
-        while window := await asyncio.get_running_loop().run_in_executor(pool, context.run, next, reading, []):
+        while window := await asyncio.get_running_loop().run_in_executor(pool, context.run, take):
             yield window
     finally:
         if isinstance(passages, Generator):
