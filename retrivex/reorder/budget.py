@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.reorder.options import ReorderOptions
 from retrivex.reorder.passage import Candidate
 from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
@@ -48,7 +50,7 @@ class Budget:
     def cost(self, candidate: Candidate[Any]) -> float:
         """Return what a passage takes of the budget, in its unit."""
         if self.tokenizer is None:
-            return self.options.count_chars(candidate.text)
+            return self._chars(candidate.text)
         return self.tokens(candidate)
 
     def tokens(self, candidate: Candidate[Any]) -> float:
@@ -56,3 +58,13 @@ class Budget:
         if candidate.token_count is not None:
             return candidate.token_count
         return (self.tokenizer or resolve_tokenizer(self.options.tokenizer)[0]).count(candidate.text)
+
+    def _chars(self, text: str) -> float:
+        returned = self.options.count_chars(text)
+        count = finite(returned)
+        if count is None or count < 0:
+            raise RetrivexError(
+                f"count_chars returned {quoted(returned)} for a text of {len(text)} characters: it must return a "
+                "number of at least 0"
+            )
+        return count

@@ -83,20 +83,19 @@ class Call(Generic[T]):
             )
 
     def passages(self) -> list[T]:
-        """Do the other steps and return what stays; diagnostics are made for who reads them; errors as `finish`."""
-        options = self.options
-        if options.include_priority_score or options.include_explanation or options.on_diagnostics is not None:
-            return self.finish().passages
-        return [one.ranked.candidate.item for one in self._pack().kept]
-
-    def finish(self) -> ReorderResult[T]:
-        """Do the other steps, with a log of them.
+        """Do the other steps and return what stays; explanations and diagnostics are made only for who reads them.
 
         Raises
         ------
         OrderingError
             If an order cannot be made of these passages.
         """
+        if self._is_noted() or self.options.on_diagnostics is not None:
+            return self.finish().passages
+        return [one.ranked.candidate.item for one in self._pack().kept]
+
+    def finish(self) -> ReorderResult[T]:
+        """Do the other steps, with a log of them; otherwise as `passages`."""
         done = self._pack()
         whys = tuple(_explain(one, place, done.strategy, self.options) for place, one in enumerate(done.kept))
         passages = [self._note(one.ranked.candidate, why) for one, why in zip(done.kept, whys, strict=True)]
@@ -118,6 +117,9 @@ class Call(Generic[T]):
             log.drop((placed[at].ranked.candidate for at in packed.over_budget), "budget")
             log.drop((placed[at].ranked.candidate for at in packed.over_top_k), "top_k")
         return _Packed([placed[at] for at in packed.kept], strategy, reason, resolve_packing(options, strategy), budget)
+
+    def _is_noted(self) -> bool:
+        return self.options.include_priority_score or self.options.include_explanation
 
     def _diagnostics(self, done: _Packed[T]) -> ReorderDiagnostics:
         used = self._report_use([one.ranked.candidate for one in done.kept], done.budget)
@@ -161,12 +163,14 @@ class Call(Generic[T]):
         return {"budget_unit": "tokens", "tokens_used": used, "cached_tokens_used": cached}
 
     def _note(self, candidate: Candidate[T], why: Explanation) -> T:
+        if not self._is_noted():
+            return candidate.item
         notes: dict[str, Any] = {}
         if self.options.include_priority_score:
             notes["priority_score"] = why.priority_score
         if self.options.include_explanation:
             notes["explanation"] = asdict(why)
-        return annotate(candidate, notes, self.options.fields) if notes else candidate.item
+        return annotate(candidate, notes, self.options.fields)
 
 
 def _name_deduplication(options: ReorderOptions) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel
 
+from retrivex.errors import PassageError
 from retrivex.model.fields import FieldNames
 from retrivex.reorder.passage import Candidate
 
@@ -152,16 +153,28 @@ class CallLog:
 
 
 def annotate(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNames) -> T:
-    """Return a copy of the candidate's passage with `notes` added to its metadata."""
+    """Return a copy of the candidate's passage with `notes` added to its metadata.
+
+    Raises
+    ------
+    PassageError
+        If it is of a kind that cannot be copied with other metadata.
+    """
     item: Any = candidate.item
     metadata = {**candidate.metadata, **notes}
     if isinstance(item, Mapping):
         return {**item, fields.metadata: metadata}  # type: ignore[return-value]
-    if is_dataclass(item):
-        made: Any = replace(item, **{fields.metadata: metadata})  # type: ignore[type-var]
-    elif isinstance(item, BaseModel):
-        made = item.model_copy(update={fields.metadata: metadata})
-    else:
-        made = copy.copy(item)
-        setattr(made, fields.metadata, metadata)
+    try:
+        if is_dataclass(item):
+            made: Any = replace(item, **{fields.metadata: metadata})  # type: ignore[type-var]
+        elif isinstance(item, BaseModel):
+            made = item.model_copy(update={fields.metadata: metadata})
+        else:
+            made = copy.copy(item)
+            setattr(made, fields.metadata, metadata)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise PassageError(
+            f"a {type(item).__name__} cannot be copied with more metadata ({error}): leave include_priority_score and "
+            "include_explanation off, and read both from reorder_with_diagnostics(...).explanations"
+        ) from error
     return cast("T", made)

@@ -63,6 +63,8 @@ def pack(
     [0, 1]
     """
     everything = list(range(len(ranks)))
+    if budget is None and min_top_k is None and (top_k is None or top_k >= len(everything)):
+        return Packed(everything, [], [])
     fitting = everything
     if cost is not None and budget is not None:
         fitting = sorted(_fit(_order_visits(everything, packing, ranks), cost, budget, stop=packing == "prefix"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
+from retrivex.errors import RetrivexError, quoted
+from retrivex.model.numbers import finite
 from retrivex.model.options import Options
 from retrivex.reorder.passage import Candidate
 
@@ -43,6 +45,11 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     scores : finite numbers
     temperature : T > 0, in units of the scores; a low one sharpens, a high one evens out
 
+    Raises
+    ------
+    RetrivexError
+        If a score is no finite number, the temperature is not positive, or there is no such method.
+
     Examples
     --------
     >>> normalise_scores([3.0, 1.0, 2.0], "min_max")
@@ -50,11 +57,29 @@ def normalise_scores(scores: Sequence[float], method: Normalization, temperature
     >>> normalise_scores([2.0, 4.0], "z_score")
     [-1.0, 1.0]
     """
+    return _normalise(_check_arguments(scores, method, temperature), method, temperature)
+
+
+def _normalise(scores: list[float], method: Normalization, temperature: float) -> list[float]:
     if method == "none" or not scores:
-        return list(scores)
+        return scores
     if method == "min_max":
         return _min_max(scores, equal=1.0)
     return _z_scores(scores) if method == "z_score" else _softmax(scores, temperature)
+
+
+def _check_arguments(scores: Sequence[float], method: str, temperature: float) -> list[float]:
+    if not isinstance(method, str) or method not in get_args(Normalization):
+        raise RetrivexError(f"method is {quoted(method)}: choose one of {', '.join(get_args(Normalization))}")
+    if not (finite(temperature) or 0) > 0:
+        raise RetrivexError(f"temperature is {quoted(temperature)}: it must be a finite number above 0")
+    try:
+        given = list(scores)
+    except TypeError:
+        given = [math.nan]
+    if None in map(finite, given):
+        raise RetrivexError(f"scores are {quoted(scores)}: give a list of finite numbers")
+    return given
 
 
 def compute_priorities(
@@ -67,7 +92,7 @@ def compute_priorities(
     with the normalised score, and timestamp, section index and reliability each brought to [0, 1] over those
     candidates that have one. The others, and all where all are equal, count 0.
     """
-    scores = normalise_scores([candidate.score for candidate in candidates], method, temperature)
+    scores = _normalise([candidate.score for candidate in candidates], method, temperature)
     total = [weights.similarity * score for score in scores]
     for weight, field in (
         (weights.time, "timestamp"),

@@ -67,8 +67,18 @@ class PassageReader(Generic[T]):
         """
         items = as_list(passages, "dictionaries or objects with an id, a text and a score")
         self.report.input_count = len(items)
-        candidates = [self._candidate(item, place, len(items)) for place, item in enumerate(items)]
-        return [candidate for candidate in candidates if candidate is not None]
+        candidates = [self._read(item, place, len(items)) for place, item in enumerate(items)]
+        found = [candidate for candidate in candidates if candidate is not None]
+        self._report_shared_ids(found)
+        return found
+
+    def _read(self, item: T, place: int, total: int) -> Candidate[T] | None:
+        try:
+            return self._candidate(item, place, total)
+        except PassageError:
+            raise
+        except Exception as error:  # a class of the caller's may raise anything
+            raise PassageError(f"passage {place} cannot be read: {quoted(error, 200)}; leave it out") from error
 
     def _candidate(self, item: T, place: int, total: int) -> Candidate[T] | None:
         names = self._fields
@@ -123,7 +133,7 @@ class PassageReader(Generic[T]):
         return number or 0.0
 
     def _metadata(self, value: Any, place: int) -> Mapping[str, Any]:
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             return value
         if is_dataclass(value) and not isinstance(value, type):
             return {one.name: getattr(value, one.name) for one in fields(value)}
@@ -137,7 +147,11 @@ class PassageReader(Generic[T]):
         return self._number(metadata, name, place, lowest=0) if own is None else own
 
     def _number(self, metadata: Mapping[str, Any], name: str, place: int, lowest: float = -math.inf) -> float | None:
-        return self._check(read_field(metadata, name), name, place, lowest)
+        if not metadata:
+            return None
+        # most passages lack most fields, and most fields are plain keys
+        value = metadata.get(name) if type(metadata) is dict and "." not in name else read_field(metadata, name)
+        return None if value is None else self._check(value, name, place, lowest)
 
     def _check(self, value: Any, name: str, place: int, lowest: float) -> float | None:
         if value is MISSING or value is None:
@@ -173,6 +187,14 @@ class PassageReader(Generic[T]):
                 "validation='coerce'"
             )
         self.report.faults.setdefault(fault, []).append(f"{given[:40]} in passage {place}")
+
+    def _report_shared_ids(self, candidates: Sequence[Candidate[T]]) -> None:
+        ids = [candidate.id for candidate in candidates]
+        if len(set(ids)) == len(ids):
+            return
+        counts = Counter(ids)
+        shared = [f"{quoted(passage_id)} ({count} times)" for passage_id, count in counts.items() if count > 1]
+        self.report.faults["passages that share an id"] = shared
 
 
 def _name_first(places: Sequence[str]) -> str:

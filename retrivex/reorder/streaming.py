@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -48,16 +50,31 @@ async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[li
 
     The thread reads only what is asked for.
     """
-    reading = windows(passages, size)
-
-    def take() -> list[T]:
-        return next(reading, [])
-
-    pool, context = ThreadPoolExecutor(1, "retrivex-stream"), contextvars.copy_context()
+    stopped = threading.Event()
+    reading = _read(passages, size, stopped)
+    pool = ThreadPoolExecutor(1, "retrivex-stream")
+    read = partial(contextvars.copy_context().run, _read_next, reading)
     try:
-        while window := await asyncio.get_running_loop().run_in_executor(pool, context.run, take):
+        while window := await asyncio.get_running_loop().run_in_executor(pool, read):
             yield window
     finally:
-        if isinstance(passages, Generator):
-            pool.submit(passages.close)  # in the thread that ran it
+        stopped.set()
+        pool.submit(reading.close)
         pool.shutdown(wait=False)
+
+
+def _read(passages: Iterable[T], size: int, stopped: threading.Event) -> Generator[list[T], None, None]:
+    """Yield windows until it is stopped; at the end close a generator in the thread that ran it."""
+    incoming = iter(passages)
+    try:
+        yield from windows(takewhile(lambda _: not stopped.is_set(), incoming), size)
+    finally:
+        if isinstance(incoming, Generator):
+            incoming.close()
+
+
+def _read_next(reading: Iterator[list[T]]) -> list[T]:
+    try:
+        return next(reading, [])
+    except asyncio.CancelledError as error:  # it would pass for the caller being cancelled
+        raise RuntimeError(f"CancelledError: {error}") from error

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.passages import ids, passage
+from support.passages import FIVE, ids, passage
 
 from retrivex import Reorderer
 from retrivex.reorder.packing import pack
@@ -72,6 +72,11 @@ def test_what_is_left_out_is_listed() -> None:
     assert (made.diagnostics.pruned_by_budget, made.diagnostics.output_count) == (3, 2)
     exactly = Reorderer(max_tokens=8, **WORDS).reorder_with_diagnostics(SIZED)
     assert (exactly.diagnostics.tokens_used, exactly.diagnostics.warnings) == (8, ())
+
+
+def test_a_counter_of_characters_is_checked() -> None:
+    with pytest.raises(ValueError, match="count_chars returned -1"):
+        Reorderer(max_chars=5, count_chars=lambda text: -1).reorder(FIVE)
 
 
 costs = st.lists(st.integers(0, 9), max_size=12)

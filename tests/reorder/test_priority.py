@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.passages import ids, passage
 
-from retrivex import Reorderer
+from retrivex import Reorderer, RetrivexError
 from retrivex.reorder import normalise_scores
 
 any_scores = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=10)
@@ -91,3 +91,15 @@ def test_clamp_and_least_score_come_first() -> None:
     assert [why.score for why in made.explanations] == [1.0, 0.5]
     assert made.passages[0]["score"] == 7.0
     assert made.diagnostics.below_min_score == 1
+
+
+@pytest.mark.parametrize(("scores", "method", "temperature", "message"), [
+    ([1.0], "l2", 1.0, "method is 'l2': choose one of none, min_max, z_score, softmax"),
+    ([1.0], ["none"], 1.0, "method is "), ([1.0], "softmax", 0, "temperature is 0"),
+    ([1.0], "softmax", math.nan, "temperature is nan"), ([1.0], "softmax", None, "temperature is None"),
+    (None, "none", 1.0, "scores are None"), ([math.nan], "min_max", 1.0, "scores are"),
+    ([10**400], "none", 1.0, "scores are"), ("12", "min_max", 1.0, "scores are '12'"),
+])  # fmt: skip
+def test_scores_that_cannot_be_normalised(scores: Any, method: Any, temperature: Any, message: str) -> None:
+    with pytest.raises(RetrivexError, match=message):
+        normalise_scores(scores, method, temperature)

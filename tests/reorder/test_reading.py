@@ -61,6 +61,17 @@ def test_notes_are_added_to_copies(make: Callable[..., Any]) -> None:
     assert type(made[0]) is type(given[0])
 
 
+def test_what_cannot_be_copied_says_so() -> None:
+    class Slotted:
+        __slots__ = ("id", "score", "text")
+
+    one = Slotted()
+    one.id, one.score, one.text = "a", 0.5, "a"
+    assert Reorderer().reorder([one]) == [one]
+    with pytest.raises(PassageError, match="read both from reorder_with_diagnostics"):
+        Reorderer(include_explanation=True).reorder([one])
+
+
 def test_names_of_fields_are_settable() -> None:
     rows = [
         {"key": "a", "body": "A", "info": {"rank": {"value": 0.1}, "doc": "x", "when": 2}},
@@ -96,6 +107,8 @@ def test_seed_hits() -> None:
     hits = [SeedHit(Chunk("text", ChunkMetadata(doc_id, chunk_id)), score) for doc_id, chunk_id, score in places]
     assert Reorderer(fields="hits").reorder(hits) == [hits[0], hits[2], hits[1]]
     assert Reorderer(fields="hits", strategy="document").reorder(hits) == [hits[2], hits[0], hits[1]]
+    with pytest.raises(PassageError, match="a SeedHit cannot be copied"):
+        Reorderer(fields="hits", include_explanation=True).reorder(hits)
 
 
 def test_places_stand_in_for_ids() -> None:
@@ -172,6 +185,12 @@ def test_bad_metadata_takes_no_part() -> None:
     assert ids(Reorderer(validation="coerce", group_by="source_id").reorder(given)) == "bac"
 
 
+def test_passages_that_share_an_id_are_told() -> None:
+    made = Reorderer().reorder_with_diagnostics([passage("a", 0.5), passage("a", 0.9)])
+    assert [one["score"] for one in made.passages] == [0.9, 0.5]
+    assert any("share an id: 'a' (2 times)" in warning for warning in made.diagnostics.warnings)
+
+
 def test_nothing_in_nothing_out() -> None:
     for strategy in ("edge_balanced", "document", "auto", "profile", "chronological"):
         made = Reorderer(strategy=strategy).reorder_with_diagnostics([])
@@ -242,6 +261,11 @@ class Odd:
         raise ConnectionError("gone")
 
 
+def test_a_passage_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(PassageError, match=r"passage 1 cannot be read: ConnectionError\('gone'\); leave it out"):
+        Reorderer().reorder([FIVE[0], Odd()])
+
+
 @pytest.mark.parametrize("wrong", [np.array("Bees."), "Bees.", None, 5, {"id": 1}], ids=repr)
 def test_passages_are_a_list(wrong: Any) -> None:
     for call in (Reorderer().reorder, lambda given: list(Reorderer().reorder_stream(given))):
@@ -253,6 +277,12 @@ def test_passages_are_a_list(wrong: Any) -> None:
 def test_presets_have_names(name: Any) -> None:
     with pytest.raises(RetrivexError, match="does not exist: choose one of standard"):
         Reorderer.preset(name)
+
+
+@pytest.mark.parametrize("returned", [None, -1, "9"])
+def test_a_count_of_characters_is_a_number(returned: Any) -> None:
+    with pytest.raises(RetrivexError, match=r"count_chars returned .* for a text of"):
+        Reorderer(max_chars=9, count_chars=lambda text: returned).reorder(FIVE)
 
 
 def test_diagnostics_are_made_for_who_reads_them() -> None:

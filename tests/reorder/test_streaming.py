@@ -208,6 +208,32 @@ def test_reading_stops_where_the_consumer_stops(how: str) -> None:
     assert source.threads != {threading.get_ident()}
 
 
+def test_a_consumer_that_is_cancelled_stops_the_reading_in_the_midst_of_a_window() -> None:
+    source = Endless(wait_at=2)
+
+    async def main() -> None:
+        consumer = asyncio.create_task(collect(Reorderer(window_size=1000).areorder_stream(source.each())))
+        while source.read != [0, 1, 2]:
+            await asyncio.sleep(0.001)
+        consumer.cancel()
+        await asyncio.wait([consumer])
+        source.go_on.set()
+        assert await asyncio.to_thread(source.closed.wait, 20)
+
+    asyncio.run(main())
+    assert source.read == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [StopIteration("odd"), asyncio.CancelledError("odd")])
+def test_an_input_that_pretends_to_be_something_else_fails_by_name(error: BaseException) -> None:
+    class Odd:
+        def __iter__(self) -> Iterator[Any]:
+            raise error
+
+    with pytest.raises(RuntimeError, match=type(error).__name__):
+        asyncio.run(collect(Reorderer().areorder_stream(Odd())))
+
+
 def test_context_variables_reach_the_input() -> None:
     user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
 

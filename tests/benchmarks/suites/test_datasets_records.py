@@ -79,7 +79,7 @@ OWN = {
     "answers": ["yes"],
     "needed": "any",
     "factors": {"kind": "bees"},
-    "documents": [{"doc_id": "bees", "text": "Bees sleep."}, "Ants work."],
+    "documents": ["bees", "ants"],
     "references": ["Ants work."],
     "evidence": [{"quote": "bees sleep"}, {"doc_id": "bees", "start": 0, "end": 4}],
 }
@@ -92,7 +92,7 @@ LINES: dict[str, tuple[dict[str, Any], Reader]] = {
     "qmsum": (MEETING, datasets.qmsum),
     "lost_in_the_middle": (PASSAGES, lambda path: datasets.lost_in_the_middle([path])),
     "key_value": (KEYS, datasets.key_value),
-    "own": (OWN, own),
+    "own": (OWN, lambda path: own(path, {"bees": "Bees sleep.", "ants": "Ants work."})),
 }
 Maker = Callable[[Iterable[Any]], EvidenceSet]
 RECORDS: dict[str, tuple[dict[str, Any], Maker]] = {
