@@ -50,8 +50,12 @@ async def _read_in_thread(passages: Iterable[T], size: int) -> AsyncGenerator[li
     """
     reading = windows(passages, size)
     pool, context = ThreadPoolExecutor(1, "retrivex-stream"), contextvars.copy_context()
+
+    def read() -> list[T]:
+        return context.run(next, reading, [])
+
     try:
-        while window := await asyncio.get_running_loop().run_in_executor(pool, context.run, next, reading, []):
+        while window := await asyncio.get_running_loop().run_in_executor(pool, read):
             yield window
     finally:
         if isinstance(passages, Generator):
