@@ -41,9 +41,16 @@ def describe(error: BaseException) -> str:
     """
     if not isinstance(error, _ClickError):
         return describe_error(error)
-    if isinstance(error, typer.BadParameter) and error.param is None:
-        return describe_error(error, error.message)  # of a command itself
-    return describe_error(error, error.format_message())  # type: ignore[attr-defined]
+    if not isinstance(error, typer.BadParameter) or not error.message:
+        return describe_error(error, error.format_message())  # type: ignore[attr-defined]
+    parameter, message = error.param, error.message
+    if parameter is None:
+        return describe_error(error, message)
+    # of the names that it goes by, --budget and -b, the longest; an argument has none but its own
+    name = parameter.metavar if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
+    # as pydantic, which newer versions of typer read values with, begins and ends
+    rule = message.removeprefix("Value error, ").partition(", unable to parse")[0].rstrip(".")
+    return describe_error(error, f"{name}: {rule}; --help says more")
 
 
 def report(error: BaseException, *, as_json: bool) -> None:
