@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -35,7 +35,7 @@ class RowStore:
     def __init__(self, store: ChunkStore, timeout_s: float | None) -> None:
         self.own: Mapping[ChunkKey, Chunk] = {}
         self.failure: StoreError | None = None
-        self.row_ends: Any = getattr(store, "row_ends", frozenset())
+        self.row_ends: Collection[ChunkKey] = getattr(store, "row_ends", frozenset())
         self.batch_limit = getattr(store, "batch_limit", None)
         self._store: Any = store
         self._timeout_s = None if cannot_hang(store) else timeout_s
@@ -48,19 +48,22 @@ class RowStore:
         """Return what is in windows and `scope` may see, by key; of several texts the one that the composer takes."""
         allowed, found = allowed_scopes(scope), dict[ChunkKey, Chunk]()
         for batch in split_windows(merge_windows(windows), self.batch_limit):
-            for chunk in self._ask(partial(self._read, batch, scope)):
+            for chunk in self._ask(partial(self._fetch, batch, scope)):
                 known = found.get(chunk.key)
                 if chunk.metadata.scope in allowed and (known is None or chunk.text < known.text):
                     found[chunk.key] = chunk
         return found
 
-    def _read(self, windows: Sequence[Window], scope: Scope) -> list[Chunk]:
-        return list(self._store.fetch(windows, scope))
-
     def fetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Return the chunks of `windows`."""
-        found = self._ask(lambda: [one for one in self._store.fetch(windows, scope) if one.key not in self.own])
-        return [*found, *fetch_from_mapping(self.own, windows)]
+        found = self._ask(partial(self._fetch, windows, scope))
+        return [*(chunk for chunk in found if chunk.key not in self.own), *fetch_from_mapping(self.own, windows)]
+
+    def _fetch(self, windows: Sequence[Window], scope: Scope) -> list[Chunk]:
+        found = list(self._store.fetch(windows, scope))
+        if not all(isinstance(chunk, Chunk) for chunk in found):
+            raise StoreError("fetch returned something else than chunks: a chunk store gives Chunk objects")
+        return found
 
     def _fetch_counted(
         self, windows: Sequence[Window], scope: Scope = None, *, tokenizer: str
