@@ -61,16 +61,6 @@ def _stores(*kinds: str) -> Callable[[], list[str]]:
     return suite
 
 
-def _committed(_: Any) -> Any:
-    """Commit what a failed write left."""
-
-    def rollback(self: Any, connection: Any) -> None:
-        if connection.in_transaction:
-            connection.execute("COMMIT")
-
-    return rollback
-
-
 def _half_lines(original: Any) -> Any:
     """Take back nothing."""
 
@@ -109,10 +99,6 @@ PLANTED = (
             lambda _: lambda _path: nullcontext(),
         ),
         _walk(lambda: IndexFilling(None), 3),
-    ),
-    PlantedFault(
-        Mutant("what a full disk left of a document is committed", SQLiteStore, "_rollback", _committed),
-        _walk(lambda: StoreFilling(3, 4), 12),
     ),
     PlantedFault(
         Mutant("a document is acknowledged that is not there", SQLiteStore, "_transaction", _told_before),
