@@ -90,7 +90,7 @@ def _all_scopes(_: Any) -> Any:
 
 
 def _hit_lost(original: Any) -> Any:
-    return lambda self, tokens: original(self, tokens)[1:]
+    return lambda self: original(self)[1:]
 
 
 def _unstable(original: Any) -> Any:
@@ -156,7 +156,7 @@ def _embeds(original: Any) -> Any:
 
 def _best_alone(original: Any) -> Any:
     """Take one candidate beside what is kept, and no other."""
-    return lambda problem, limits, kept=(): original(problem, limits, kept)[: max(len(kept), 1)]
+    return lambda problem, limits, kept=(), *more: original(problem, limits, kept, *more)[: max(len(kept), 1)]
 
 
 def _no_caps(original: Any) -> Any:
@@ -218,7 +218,7 @@ def _inexact_forgotten(original: Any) -> Any:
 
     def add(self: Any, item: Any) -> None:
         if isinstance(item, Span) and not item.exact:
-            self.texts.append(item.text)
+            self.texts.add(item.text)
         else:
             original(self, item)
 
@@ -280,7 +280,6 @@ MUTANTS = (
         made := original(*args), adjacency=made.adjacency * 3)),
     Mutant("unit lost", cutter.UnitCutter, "cut", _last_lost),
     Mutant("torn sentence a unit twice", cutter.UnitCutter, "cut", _torn_twice),
-    Mutant("best hits not kept", select, "pieces_of", lambda _: lambda *_args: ()),
     Mutant("cap of a document ignored", select, "limits_of", _no_caps),
     Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
     Mutant("long runs of marks fail", cutter.UnitCutter, "cut", _long_runs_fail),
