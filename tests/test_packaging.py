@@ -291,7 +291,7 @@ def _imported(path: Path) -> set[str]:
     names = [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
     names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0]
     core = {re.split(r"[^\w-]", needed)[0].replace("-", "_") for needed in PROJECT["project"]["dependencies"]}
-    return {name.split(".")[0] for name in names} - {"retrivex", "pydantic_core", *core, *sys.stdlib_module_names}
+    return {name.split(".")[0] for name in names} - {"retrivex", *core, *sys.stdlib_module_names}
 
 
 def test_a_framework_is_imported_only_in_the_folder_of_its_adapter() -> None:

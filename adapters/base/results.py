@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
-
-from pydantic_core import to_jsonable_python
 
 from retrivex.composition.composition import Composition
 from retrivex.model.chunk import Chunk
@@ -122,6 +122,16 @@ def _intersect(all_metadata: Sequence[Mapping[str, Any]], left_out: frozenset[st
 
 def plain(value: Any) -> Any:
     """Return `value` in JSON types: dates in ISO format, arrays as lists, what JSON does not know as text."""
-    return to_jsonable_python(
-        value, inf_nan_mode="strings", fallback=lambda odd: odd.tolist() if hasattr(odd, "tolist") else str(odd)
-    )
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(item) for item in value), key=str)
+    if isinstance(value, date):
+        return value.isoformat()
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)

@@ -213,8 +213,11 @@ def _write_whole(path: Path, content: Any) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(made, path)
-    except BaseException:
+    except BaseException as error:
         made.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk does not name the file
+            said = f"{path} cannot be written ({describe_error(error)}): make room, or name another folder"
+            raise BatchError(said) from error
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:

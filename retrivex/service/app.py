@@ -27,8 +27,11 @@ try:
     from fastapi.openapi.utils import get_openapi
     from starlette.exceptions import HTTPException
     from starlette.middleware.cors import CORSMiddleware
+    from starlette.middleware.gzip import GZipMiddleware
     from starlette.responses import FileResponse
+    from starlette.routing import Route
     from starlette.staticfiles import StaticFiles
+    from starlette.types import Receive, Scope, Send
 
     from retrivex.service.gate import Gate
     from retrivex.service.mcp.http import HEADERS, Door
@@ -147,8 +150,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_page(app: FastAPI) -> None:
-    async def show() -> FileResponse:
-        return FileResponse(STATIC / "index.html")
+    async def show(scope: Scope, receive: Receive, send: Send) -> None:
+        await FileResponse(STATIC / "index.html")(scope, receive, send)
 
-    app.add_api_route("/", show, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.router.routes.append(Route("/", GZipMiddleware(show), methods=["GET"]))
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)))
