@@ -153,5 +153,5 @@ def _add_page(app: FastAPI) -> None:
     async def show(scope: Scope, receive: Receive, send: Send) -> None:
         await FileResponse(STATIC / "index.html")(scope, receive, send)
 
-    app.router.routes.append(Route("/", GZipMiddleware(show), methods=["GET"]))
-    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)))
+    app.router.routes.append(Route("/", GZipMiddleware(show, minimum_size=0), methods=["GET"]))
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=0))
