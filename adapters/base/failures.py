@@ -39,7 +39,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _failure(error: Any) -> Failure | None:
     code = getattr(error, "code", None)
-    status = code() if callable(code) else getattr(error, "status_code", None)
+    status: Any = code() if callable(code) else getattr(error, "status_code", None)
     if hasattr(status, "name") and not isinstance(status, int):  # of gRPC
         return _CODES.get(status.name, "refused")
     status = getattr(getattr(error, "response", None), "status_code", None) if status is None else status

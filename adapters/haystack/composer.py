@@ -44,8 +44,8 @@ class SpanOptions(TypedDict, total=False):
 
 def composer_of(config: RetrievalConfig | Mapping[str, Any] | None, options: SpanOptions) -> DocumentComposer:
     """Return what composes with these arguments, as they were given."""
-    names = as_fields(options.get("fields", "haystack"))
-    return DocumentComposer(as_config(config), **{**options, "fields": names})
+    given: dict[str, Any] = {**options, "fields": as_fields(options.get("fields", "haystack"))}
+    return DocumentComposer(as_config(config), **given)
 
 
 @dataclass(frozen=True)

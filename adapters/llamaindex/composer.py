@@ -46,15 +46,20 @@ _Composed: TypeAlias = tuple[Composition, Placed, list[str]]
 _ALONE = no_store("docstore=index.docstore, or chunk_store")
 
 
-class NodeOptions(TypedDict, total=False):
-    """Arguments that `RetriVexRetriever` and `RetriVexPostprocessor` share, beside config and reranker."""
+class StoreOptions(TypedDict, total=False):
+    """Arguments that `RetriVexRetriever` and `RetriVexPostprocessor` share, beside config, reranker and chunk store."""
 
-    chunk_store: AnyChunkStore | Iterable[BaseNode] | None
     docstore: NodeStore | None
     vector_store: NodeStore | None
     parent_store: AnyParentStore | None
     scope: Scope
     fields: FieldMap | None
+
+
+class NodeOptions(StoreOptions, total=False):
+    """The same with the chunk store."""
+
+    chunk_store: AnyChunkStore | Iterable[BaseNode] | None
 
 
 class NodeComposer:

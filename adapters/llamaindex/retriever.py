@@ -19,7 +19,7 @@ from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore
 
 from ..base.hits import check_retriever, hits_to_ask
-from .composer import NodeComposer, NodeOptions
+from .composer import NodeComposer, NodeOptions, StoreOptions
 
 _OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store", "scope", "fields", "reranker")
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
@@ -66,13 +66,14 @@ class RetriVexRetriever(BaseRetriever):
         fetch_k: int | None = 50,
         reranker: AnyReranker | Reranking | None = None,
         callback_manager: CallbackManager | None = None,
-        **options: Unpack[NodeOptions],
+        **options: Unpack[StoreOptions],
     ) -> None:
         refuse_unknown("RetriVexRetriever", ("base_retriever", "fetch_k", *_OF_NODES), options)
         composer = SpanComposer(config, reranker=reranker)
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
-        self._spans = NodeComposer(composer, **{**options, "chunk_store": chunk_store})
+        given: NodeOptions = {**options, "chunk_store": chunk_store}
+        self._spans = NodeComposer(composer, **given)
         super().__init__(
             callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)
         )
