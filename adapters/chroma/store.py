@@ -16,7 +16,6 @@ from ..base.collection import (
     ByIds,
     ByWindows,
     ClientCollection,
-    Failure,
     Nearest,
     Record,
     Records,
@@ -25,6 +24,7 @@ from ..base.collection import (
     Steps,
 )
 from ..base.documents import as_int
+from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from ..base.store import ClientChunkStore, ClientRetriever
 from .filters import all_of, of_scopes, of_windows

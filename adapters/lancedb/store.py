@@ -22,7 +22,6 @@ from ..base.collection import (
     ByIds,
     ByWindows,
     ClientCollection,
-    Failure,
     Nearest,
     Record,
     Records,
@@ -30,6 +29,7 @@ from ..base.collection import (
     Scan,
     Steps,
 )
+from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks

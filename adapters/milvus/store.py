@@ -12,7 +12,8 @@ from pymilvus.exceptions import MilvusException
 
 from retrivex.errors import StoreError
 
-from ..base.collection import ClientCollection, Failure, Nearest, Record, Records, Request, Scan, Steps
+from ..base.collection import ClientCollection, Nearest, Record, Records, Request, Scan, Steps
+from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from ..base.store import ClientChunkStore, ClientRetriever
 from .filters import Schema, parse_schema

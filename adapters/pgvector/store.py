@@ -17,7 +17,8 @@ from psycopg.sql import SQL, Composable, Composed
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 
-from ..base.collection import ClientCollection, Failure, Nearest, Record, Records, Request, Scan, Steps
+from ..base.collection import ClientCollection, Nearest, Record, Records, Request, Scan, Steps
+from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .client import AsyncClient, SyncClient, TimedClient

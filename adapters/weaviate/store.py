@@ -128,7 +128,9 @@ class WeaviateCollection(ClientCollection):
         if name is None and len(known.metrics) == 1:
             only = next(iter(known.metrics))
             name = None if only == "default" else only
-        include: bool | list[str] = [name] if self._with_vectors and self._vector_name else self._with_vectors
+        include: bool | list[str] = (
+            [self._vector_name] if self._with_vectors and self._vector_name else self._with_vectors
+        )
         return WeaviateQuery(self.fields, known, self.name, name, include)
 
 

@@ -215,9 +215,8 @@ def _write_whole(path: Path, content: Any) -> None:
         os.replace(made, path)
     except BaseException as error:
         made.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # a full disk does not name the file
-            said = f"{path} cannot be written ({describe_error(error)}): make room, or name another folder"
-            raise BatchError(said) from error
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not name the file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
