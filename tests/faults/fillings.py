@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from faults.disks import PAGE, Filling, Tell, Walk, walk_up
 from faults.kills import ENTRIES, BatchWriter, CacheWriter, IndexWriter
 from stores.sqlite.kill_ingest import documents, vectors_of
-from support.early_files import early_file
+from support.early_files import with_vectors_inside
 from support.whole_stores import assert_documents_are_whole, contents
 from typer.testing import CliRunner
 
@@ -93,7 +93,7 @@ class StoreFilling:
             with SQLiteStore(folder / "store.db") as store:
                 self._bring(store, self._before, _Silent(), [])
         if self._early:
-            early_file(folder / "store.db")
+            with_vectors_inside(folder / "store.db")
 
     def write(self, folder: Path, tell: Tell) -> None:
         last: list[tuple[Document, list[Chunk]]] = []

@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow.parquet as pq
 from stores.sqlite.kill_ingest import ingest, write_beside
 from support.batch_world import CONFIG, MadeStore, make_table, write_requests
-from support.early_files import early_file
+from support.early_files import with_vectors_inside
 from support.whole_stores import assert_documents_are_whole, contents
 
 from retrivex.batch import (
@@ -69,7 +69,7 @@ class StoreWriter:
 
     def prepare(self, folder: Path, version: int) -> None:
         if version % 3 == 2 and (folder / "store.db").exists():
-            early_file(folder / "store.db")
+            with_vectors_inside(folder / "store.db")
 
     def write(self, folder: Path, version: int) -> None:
         ingest(folder / "store.db", version)
@@ -235,7 +235,7 @@ class BatchWriter:
         jobs = self._jobs(folder)
         for job in jobs:
             if all(map(job.folder.has, range(job.source.parts))):  # by an earlier version: begin anew
-                for path in job.folder.path.glob("part-*"):
+                for path in [*job.folder.path.glob("part-*"), *job.folder.path.glob("_written-*")]:
                     path.unlink()
             self._run(job)
         writer = open_writer(StoreAddress("sqlite", str(folder / self.address)))

@@ -7,14 +7,14 @@ from contextlib import closing
 from functools import cache
 
 from retrivex.errors import StoreError
-from retrivex.stores.sqlite.connection import SchemaObject, check_objects, list_objects, objects_of, write_ahead
+from retrivex.stores.sqlite.connection import SchemaObject, check_objects, list_objects, write_ahead
 from retrivex.stores.sqlite.fts import TOKENIZER
 
 APPLICATION_ID = 0x52565831
 """`RVX1` in the file's header: distinguishes a store from other SQLite databases."""
 
 SCHEMA_VERSION = 4
-"""4 has the vectors of each document in a row. Files of 0.2.0, which have 1, are brought up to date by `migration`."""
+"""4 has the vectors of each document in a row. Files of earlier versions are brought up to date by `migration`."""
 
 # What a chunk and a parent section have in common. Long texts stand last: SQLite reads a row from its beginning.
 _CHUNK_FIELDS = """
@@ -98,8 +98,18 @@ _TABLES = (
 COUNT_COLUMNS = {"tokens_checksum": "INTEGER", "unit_cuts": "BLOB"}
 """Columns of chunks that go with their token counts, as `StoredCount` has them; files of 0.2.0 have none of them."""
 
-EARLY_VECTORS = "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)"
-"""The vectors of a file of 0.2.0."""
+# of versions 1 to 3, whose vectors stood in a table of their own, or in a file that these describe
+EARLY_TABLES = {
+    "vectors": "CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    "vector_runs": """CREATE TABLE vector_runs (
+      document INTEGER PRIMARY KEY,
+      chunk INTEGER NOT NULL,
+      place INTEGER NOT NULL UNIQUE,
+      count INTEGER NOT NULL,
+      checksum INTEGER NOT NULL
+    )""",
+    "vector_gaps": "CREATE TABLE vector_gaps (place INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
+}
 
 
 def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool) -> None:
@@ -122,7 +132,10 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
         raise StoreError(f"{path} is empty: there is nothing to read; index documents into it first")
     mode = write_ahead(connection)
     if mode != "wal":
-        raise StoreError(f"{path} cannot use write-ahead logging (it has {mode!r}): put the file on a local disk")
+        raise StoreError(
+            f"{path} cannot use write-ahead logging (journal mode is {mode!r}), which keeps readers and writers "
+            "apart; put the file on a local disk"
+        )
     connection.execute("BEGIN IMMEDIATE")
     # another process may have been faster between the first look and the lock
     if not _is_store(connection, path):
@@ -134,23 +147,31 @@ def ensure_schema(connection: sqlite3.Connection, path: str, *, read_only: bool)
 
 
 def add_count_columns(connection: sqlite3.Connection) -> None:
-    """Add `COUNT_COLUMNS` to a file of 0.2.0, inside the caller's transaction."""
-    for name, kind in COUNT_COLUMNS.items():
-        connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {kind}")
+    """Add those of `COUNT_COLUMNS` that a file lacks, inside the caller's transaction."""
+    known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('chunks')")}
+    for name in sorted(COUNT_COLUMNS.keys() - known):
+        connection.execute(f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
 
 
 @cache
 def _objects() -> frozenset[SchemaObject]:
-    """Return all that a file may hold: one of this version, one of 0.2.0, and that one brought up to date."""
-    made = set(objects_of(";".join(_TABLES)))
-    early = "".join(f"      {name} {kind},\n" for name, kind in COUNT_COLUMNS.items())
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in (*_TABLES, EARLY_VECTORS):
-            connection.execute(statement.replace(early, ""))
-        made.update(list_objects(connection))
-        add_count_columns(connection)
-        made.update(list_objects(connection))
+    """Return all that a file may hold, whatever version made it, before and after it was brought up to date."""
+    made: set[SchemaObject] = set()
+    early = [_without_count_columns(statement) for statement in _TABLES]
+    for tables in (_TABLES, early):
+        with closing(sqlite3.connect(":memory:")) as connection:
+            for statement in (*tables, *EARLY_TABLES.values()):
+                connection.execute(statement)
+            made.update(list_objects(connection))
+            add_count_columns(connection)
+            made.update(list_objects(connection))
     return frozenset(made)
+
+
+def _without_count_columns(statement: str) -> str:
+    for name, kind in COUNT_COLUMNS.items():
+        statement = statement.replace(f"      {name} {kind},\n", "")
+    return statement
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

@@ -117,7 +117,7 @@ class SQLiteStore:
             try:
                 ensure_schema(connection, str(self.path), read_only=read_only)
                 if schema_version(connection) < SCHEMA_VERSION:
-                    bring_up_to_date(connection)
+                    bring_up_to_date(connection, self.path)
             except BaseException:
                 connection.close()
                 self.close()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from support.early_files import early_file
+from support.early_files import with_vectors_inside
 
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
@@ -88,7 +88,7 @@ def run(path: Path, version: int, delay: float) -> str:
     Every third version begins with a database as 0.2.0 wrote it, which is brought up to date.
     """
     if version % 3 == 2:
-        early_file(path)
+        with_vectors_inside(path)
     began = time.perf_counter()
     child = os.fork()
     if child == 0:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.early_files import early_file
+from support.early_files import with_vectors_beside, with_vectors_inside
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -25,6 +25,7 @@ from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.stores import SQLiteStore
+from retrivex.stores.sqlite.schema import COUNT_COLUMNS
 from retrivex.stores.sqlite.shared_file import SharedFile
 
 TEXT = "Bees sleep at night."
@@ -122,9 +123,18 @@ def test_a_schema_that_sqlite_cannot_even_quote_is_damage(tmp_path: Path, read_o
 
 @pytest.mark.parametrize("value", [b"\x00" * 8, b"\x00" * 3, "text"])
 def test_a_damaged_vector_of_an_earlier_version_is_told(tmp_path: Path, value: Any) -> None:
-    path = early_file(write_store(tmp_path / "s.db"))
+    path = with_vectors_inside(write_store(tmp_path / "s.db"))
     change(path, "UPDATE vectors SET vector = ?", value)
     with pytest.raises(StoreError, match=r"s\.db: .*restore a copy, or index again into a new file"):
+        read_everything_once_opened(path)
+
+
+@pytest.mark.parametrize("value", [-1, 2**62, "text", "../../x", None])
+@pytest.mark.parametrize("key", ["vector_generation", "vector_identity", "vector_rows", "vector_dimension"])
+def test_a_wrong_note_of_an_earlier_version_is_damage(tmp_path: Path, key: str, value: Any) -> None:
+    path = with_vectors_beside(write_store(tmp_path / "s.db"))
+    change(path, "UPDATE meta SET value = ? WHERE key = ?", value, key)
+    with pytest.raises(StoreError, match="index again"):
         read_everything_once_opened(path)
 
 
@@ -247,9 +257,12 @@ def test_statistics_of_sqlite_are_no_code(tmp_path: Path) -> None:
     read_everything(path)
 
 
+@pytest.mark.parametrize("added", [[], ["tokens_checksum", "unit_cuts"]])
 @pytest.mark.parametrize("vectors", [True, False])
-def test_a_file_of_0_2_0_is_read_and_written(tmp_path: Path, vectors: bool) -> None:
+def test_a_file_of_each_version_is_read_and_written(tmp_path: Path, added: list[str], vectors: bool) -> None:
     shutil.copy(Path(__file__).parents[2] / "golden" / "0.2.0" / "index.db", tmp_path / "s.db")
+    for name in added:
+        change(tmp_path / "s.db", f"ALTER TABLE chunks ADD COLUMN {name} {COUNT_COLUMNS[name]}")
     with SQLiteStore(tmp_path / "s.db") as store:
         assert store.check() == []
         store.drop_vectors()

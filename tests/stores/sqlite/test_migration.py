@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from stores.sqlite.test_vector_table import found, names, put
-from support.early_files import early_file, with_early_words
+from support.early_files import with_early_words, with_vectors_beside, with_vectors_inside
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.errors import StoreError
@@ -51,9 +54,10 @@ def fill(path: Path) -> list[Any]:
         return answers(store)
 
 
-def test_vectors_are_taken_over(path: Path) -> None:
+@pytest.mark.parametrize("make_early", [with_vectors_inside, with_vectors_beside])
+def test_vectors_are_taken_over(path: Path, make_early: Callable[[Path], Path]) -> None:
     expected = fill(path)
-    early_file(path)
+    make_early(path)
     with pytest.raises(StoreError, match=r"earlier RetriVex: open it once for writing, as `retrivex inspect --check`"):
         SQLiteStore(path, read_only=True)
     for _ in range(2):
@@ -68,9 +72,46 @@ def test_vectors_are_taken_over(path: Path) -> None:
         assert store.check() == []
 
 
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 1)
+
+
+def scribble(file: Path) -> None:
+    file.write_bytes(b"dear diary, " * 100)
+
+
+def exchange(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:8] + bytes(16) + content[24:])
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut, scribble, exchange, pipe])
+def test_a_damaged_file_of_vectors_is_one_clear_error_and_nothing_is_lost(
+    path: Path, damage: Callable[[Path], None]
+) -> None:
+    expected = fill(path)
+    with_vectors_beside(path)
+    file = Path(f"{path}-vectors-2")
+    shutil.copy(file, path.parent / "copy")
+    damage(file)
+    with pytest.raises(
+        StoreError, match=r"vectors-2, which holds the vectors of .*store.db, is missing or damaged \(.*put"
+    ):
+        SQLiteStore(path)
+    file.unlink(missing_ok=True)
+    (path.parent / "copy").rename(file)
+    with SQLiteStore(path) as store:
+        assert answers(store) == expected
+
+
 def test_what_fails_leaves_the_file_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path)
-    early_file(path)
+    with_vectors_beside(path)
 
     def full(*_: object) -> None:
         raise OSError("disk full")
@@ -81,7 +122,7 @@ def test_what_fails_leaves_the_file_as_it_was(path: Path, monkeypatch: pytest.Mo
         with pytest.raises(OSError, match="disk full"):
             SQLiteStore(path)
     assert path.read_bytes() == before
-    assert names(path) == ["store.db"]
+    assert names(path) == ["store.db", "store.db-lists-3", "store.db-vectors-2"]
 
 
 def test_words_are_read_anew(path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from support.early_files import early_file
+from support.early_files import with_vectors_beside, with_vectors_inside
 from support.properties import try_examples
 
 from retrivex.model.chunk import Chunk, ChunkMetadata
@@ -110,9 +110,9 @@ CHANGE = st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3))
 
 
 @try_examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(CHANGE, min_size=1, max_size=12), st.integers(1, 12), st.booleans())
+@given(st.lists(CHANGE, min_size=1, max_size=12), st.integers(1, 12), st.integers(0, 2))
 def test_search_is_that_of_a_table_in_memory(
-    tmp_path_factory: pytest.TempPathFactory, changes: Sequence[tuple[int, int, int]], k: int, early: bool
+    tmp_path_factory: pytest.TempPathFactory, changes: Sequence[tuple[int, int, int]], k: int, early: int
 ) -> None:
     path = tmp_path_factory.mktemp("model") / "store.db"
     model: dict[str, tuple[int, int]] = {}
@@ -129,7 +129,7 @@ def test_search_is_that_of_a_table_in_memory(
             model.pop(doc_id, None)
     if early:
         store.close()
-        store = SQLiteStore(early_file(path))
+        store = SQLiteStore((with_vectors_inside, with_vectors_beside)[early - 1](path))
     query = np.ones(DIMENSION) / np.sqrt(DIMENSION)
     scored = []
     for doc_id, (count, seed) in model.items():
