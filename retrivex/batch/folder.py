@@ -216,7 +216,8 @@ def _write_whole(path: Path, content: Any) -> None:
     except BaseException as error:
         made.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:  # a full disk does not name the file
-            raise OSError(error.errno, error.strerror, str(path)) from error
+            said = f"{error.strerror}; make room, or name another folder"
+            raise OSError(error.errno, said, str(path)) from error
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:

@@ -160,7 +160,8 @@ def test_a_full_disk_ends_the_job_and_leaves_no_half_part(tmp_path: Path, monkey
         assert isinstance(job.make_part(0), Done)
         monkeypatch.setattr(os, "fsync", full)
         failed = job.make_part(1)
-    assert failed == Failed(1, "OSError", f"{tmp_path / 'out' / 'part-00001.parquet'}: No space left on device")
+    said = "No space left on device; make room, or name another folder"
+    assert failed == Failed(1, "OSError", f"{tmp_path / 'out' / 'part-00001.parquet'}: {said}")
     assert "1 of 2 parts are done" in str(job.stop(failed))
     assert not list((tmp_path / "out").glob(".part*"))
     monkeypatch.undo()
