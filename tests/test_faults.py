@@ -14,7 +14,7 @@ if sys.platform == "win32":
 
 from faults import disks
 from faults.disks import PAGE, PARTS, Tell, walk_up
-from faults.fillings import CacheFilling
+from faults.fillings import StoreFilling
 
 from retrivex.errors import StoreError
 
@@ -167,7 +167,7 @@ def test_what_is_wrong_is_told(filling: Lines, said: str, tmp_path: Path) -> Non
 
 
 def test_the_sizes_of_ci_cover_all_of_the_work(tmp_path: Path) -> None:
-    walk, wrong = walk_up(CacheFilling(), tmp_path / "disks", 9)
+    walk, wrong = walk_up(StoreFilling(None, 2), tmp_path / "disks", 9)
     assert wrong == []
     assert walk.sizes >= 9
     assert all(walk.parts.values())

@@ -1,9 +1,8 @@
-"""What writes until its disk is full: stores, indexes, caches, batches and files of answers."""
+"""What writes until its disk is full: stores, indexes, batches and files of answers."""
 
 from __future__ import annotations
 
 import json
-import logging
 import re
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from faults.disks import PAGE, Filling, Tell, Walk, walk_up
-from faults.kills import ENTRIES, BatchWriter, CacheWriter, IndexWriter
+from faults.kills import BatchWriter, IndexWriter
 from stores.sqlite.kill_ingest import documents, vectors_of
 from support.early_files import with_vectors_inside
 from support.whole_stores import assert_documents_are_whole, contents
@@ -25,11 +24,8 @@ from retrivex.cli import app
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 from retrivex.model.document import Document
-from retrivex.model.window import Window
 from retrivex.retrieval import indexing
-from retrivex.stores import InMemoryChunkStore, SQLiteStore
-from retrivex.stores.cache.sqlite import SQLiteCache
-from retrivex.stores.cache.store import CachedChunkStore
+from retrivex.stores import SQLiteStore
 
 SHARED_BYTES = 8 * PAGE
 """Of the file that processes share beside a database: below it, none is opened."""
@@ -181,72 +177,6 @@ class IndexFilling:
             return [(hit.key, hit.similarity_score) for hit in store.search_text("Page state0", 1000)]
 
 
-class CacheFilling:
-    """`SQLiteCache.write`, a few entries at a time, where others are kept already."""
-
-    name, first, strict = "cache", SHARED_BYTES, True
-
-    def prepare(self, folder: Path) -> None:
-        with SQLiteCache(folder / "cache.db") as cache:
-            self._write(cache, 0, _Silent())
-
-    def write(self, folder: Path, tell: Tell) -> None:
-        with SQLiteCache(folder / "cache.db") as cache:
-            try:
-                self._write(cache, 1, tell)
-            except StoreError:
-                tell.room()
-                self._write(cache, 1, _Silent())  # as a process does that goes on with it
-                tell.kept(*map(str, range(ENTRIES)))
-                raise
-
-    def _write(self, cache: SQLiteCache, version: int, tell: Tell) -> None:
-        for first in range(0, ENTRIES, 4):
-            tell.begun()
-            places = range(first, first + 4)
-            cache.write("space", {("cached", at): CacheWriter._entry(version, at) for at in places})
-            tell.kept(*map(str, places))
-
-    def read(self, folder: Path) -> dict[str, Any]:
-        with SQLiteCache(folder / "cache.db") as cache:
-            found = cache.read("space", [("cached", at) for at in range(ENTRIES)])
-        return {str(at): [chunk.text for chunk in entry] for (_, at), entry in found.items()}
-
-    def whole(self, folder: Path) -> Any:
-        with SQLiteCache(folder / "cache.db") as cache:
-            return len(cache)
-
-
-class CachedFilling:
-    """The cache around a store: the store's answers are right, whatever becomes of the cache."""
-
-    name, first, strict = "cache around a store", SHARED_BYTES, False
-
-    def prepare(self, folder: Path) -> None:
-        with SQLiteCache(folder / "cache.db"):
-            pass
-
-    def write(self, folder: Path, tell: Tell) -> None:
-        chunks = [CacheWriter._entry(0, at)[0] for at in range(ENTRIES)]
-        logging.disable(logging.WARNING)  # said in the store's warnings as well
-        with SQLiteCache(folder / "cache.db") as cache:
-            store = CachedChunkStore(InMemoryChunkStore(chunks), cache, name="inner")
-            try:
-                found = store.fetch([Window("cached", 0, ENTRIES)])
-            except StoreError as error:
-                raise AssertionError(f"the store fails for its cache: {error}") from error
-            assert [chunk.text for chunk in found] == [chunk.text for chunk in chunks]
-        if store.warnings:
-            raise StoreError(store.warnings[0])
-
-    def read(self, folder: Path) -> dict[str, Any]:
-        with SQLiteCache(folder / "cache.db") as cache:
-            return {"entries": len(cache)}
-
-    def whole(self, folder: Path) -> Any:
-        return self.read(folder)
-
-
 class BatchFilling:
     """A batch: requests to compositions, and files to chunks that are written into a store."""
 
@@ -347,8 +277,6 @@ def fillings() -> list[Filling]:
         StoreFilling(3, 4, early=True),
         IndexFilling(None),
         IndexFilling(0),
-        CacheFilling(),
-        CachedFilling(),
         BatchFilling(),
         ComposeFilling(),
     ]

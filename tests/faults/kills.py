@@ -37,10 +37,8 @@ from retrivex.batch import (
 from retrivex.batch.folder import Done, part_name
 from retrivex.chunking import get_chunker
 from retrivex.loading import LoadReport
-from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.retrieval.indexing import Indexer
 from retrivex.stores import SQLiteStore
-from retrivex.stores.cache.sqlite import SQLiteCache
 from retrivex.tokens.tokenizer import get_tokenizer
 
 ENTRIES = 40
@@ -176,38 +174,6 @@ class IndexWriter:
         assert shown[0] == shown[1]
 
 
-class CacheWriter:
-    """`SQLiteCache.write`, entry after entry."""
-
-    @staticmethod
-    def _entry(version: int, at: int) -> tuple[Chunk, ...]:
-        return (Chunk(f"entry {at} state{version} " * 30, ChunkMetadata("cached", at)),)
-
-    def prepare(self, folder: Path, version: int) -> None:
-        """Nothing: entries are made as they are written."""
-
-    def write(self, folder: Path, version: int) -> None:
-        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
-            for at in range(0, ENTRIES, 4):
-                cache.write("space", {("cached", i): self._entry(version, i) for i in range(at, at + 4)})
-
-    def check(self, folder: Path) -> None:
-        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
-            found = cache.read("space", [("cached", at) for at in range(ENTRIES)])
-            assert len(cache) <= 30
-        for (_, at), (chunk,) in found.items():
-            version = int(chunk.text.split()[2].removeprefix("state"))
-            assert (chunk,) == self._entry(version, at)
-
-    def finish(self, folder: Path, undisturbed: Path, version: int) -> None:
-        self.write(folder, version)
-        with SQLiteCache(folder / "cache.db", max_places=30) as cache:
-            found = cache.read("space", [("cached", at) for at in range(ENTRIES)])
-        # those written last are there, each as it was written
-        assert {("cached", at) for at in range(ENTRIES - 4, ENTRIES)} <= set(found)
-        assert all(entry == self._entry(version, at) for (_, at), entry in found.items() if at >= ENTRIES - 4)
-
-
 class BatchWriter:
     """Jobs of a batch in one process: requests to compositions, and files to chunks that are written into a store."""
 
@@ -289,7 +255,6 @@ WRITERS: dict[str, Callable[[], Writer]] = {
     "store": StoreWriter,
     "beside": BesideWriter,
     "index": IndexWriter,
-    "cache": CacheWriter,
     "batch": BatchWriter,
     "pool": PoolWriter,
 }

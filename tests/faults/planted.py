@@ -13,13 +13,12 @@ from unittest.mock import patch
 
 from faults import stores
 from faults.disks import Filling, walk_up
-from faults.fillings import BatchFilling, CachedFilling, ComposeFilling, IndexFilling, StoreFilling
+from faults.fillings import BatchFilling, ComposeFilling, IndexFilling, StoreFilling
 from fuzz.mutants import Mutant
 
 from retrivex.batch import folder as batch_folder
 from retrivex.cli import compose
 from retrivex.stores import SQLiteStore, access
-from retrivex.stores.cache.store import CachedChunkStore
 from retrivex.stores.sqlite import store as sqlite_store
 
 HANG_S, SLACK_S = 2.5, 1.0
@@ -103,15 +102,6 @@ PLANTED = (
     PlantedFault(
         Mutant("a document is acknowledged that is not there", SQLiteStore, "_transaction", _told_before),
         _walk(lambda: StoreFilling(None, 2), 3),
-    ),
-    PlantedFault(
-        Mutant(
-            "a store fails where its cache does",
-            CachedChunkStore,
-            "_write",
-            lambda _: lambda self, space, entries: self.cache.write(space, entries),
-        ),
-        _walk(CachedFilling, 3),
     ),
     PlantedFault(
         Mutant(

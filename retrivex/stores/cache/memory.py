@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from retrivex.errors import install_hint
+from retrivex.errors import StoreError, install_hint
 from retrivex.model.chunk import ChunkKey
-from retrivex.stores.cache.store import Entry, check_limits
+from retrivex.stores.cache.store import Entry
 
 try:
     from cachetools import TTLCache
@@ -34,7 +34,10 @@ class MemoryCache:
     def __init__(
         self, max_places: int = 100_000, ttl_s: float = 300.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        check_limits(max_places, ttl_s)
+        if isinstance(max_places, bool) or not isinstance(max_places, int) or max_places < 1:
+            raise StoreError(f"max_places is {max_places!r}: it must be a whole number of at least 1")
+        if isinstance(ttl_s, bool) or not isinstance(ttl_s, int | float) or not 0 < ttl_s < float("inf"):
+            raise StoreError(f"ttl_s is {ttl_s!r}: it must be a positive, finite number of seconds")
         self._lock = threading.Lock()
         self._kept: TTLCache[tuple[str, ChunkKey], Entry] = TTLCache(max_places, ttl_s, clock)
 

@@ -43,7 +43,7 @@ class CachedChunkStore:
     Parameters
     ----------
     store : what is asked
-    cache : `MemoryCache` or `SQLiteCache`, also several stores' at once
+    cache : `MemoryCache`, or one of your own; also several stores' at once
     name : of the store and its collection, so that stores which share a cache do not mix
     version : of the collection; another one finds nothing of the last. A function is called at every fetch.
 
@@ -164,11 +164,3 @@ def _entries(windows: Sequence[Window], found: Iterable[Chunk]) -> dict[ChunkKey
 def _list_visible(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry], scope: Scope) -> list[Chunk]:
     allowed = allowed_scopes(scope)
     return [chunk for place in places for chunk in known.get(place, ()) if chunk.metadata.scope in allowed]
-
-
-def check_limits(max_places: int, ttl_s: float) -> None:
-    """Raise a `StoreError` unless both are positive."""
-    if isinstance(max_places, bool) or not isinstance(max_places, int) or max_places < 1:
-        raise StoreError(f"max_places is {max_places!r}: it must be a whole number of at least 1")
-    if isinstance(ttl_s, bool) or not isinstance(ttl_s, int | float) or not 0 < ttl_s < float("inf"):
-        raise StoreError(f"ttl_s is {ttl_s!r}: it must be a positive, finite number of seconds")

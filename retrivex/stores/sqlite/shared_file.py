@@ -23,7 +23,6 @@ class SharedFile:
     schema : statements that make its tables, where they are not there
     busy_timeout_s : seconds to wait for another process that writes
     cache_kib : bound of the page cache, in KiB
-    in_memory : what does the same in memory, for the error where `path` is `:memory:`
 
     Raises
     ------
@@ -31,16 +30,8 @@ class SharedFile:
         If the file cannot be opened, is none, is no database, or holds anything else.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        schema: str,
-        *,
-        busy_timeout_s: float,
-        cache_kib: int,
-        in_memory: str | None = None,
-    ) -> None:
-        self.path = store_path(path, read_only=False, in_memory=in_memory)
+    def __init__(self, path: str | os.PathLike[str], schema: str, *, busy_timeout_s: float, cache_kib: int) -> None:
+        self.path = store_path(path, read_only=False)
         self._lock = threading.Lock()
         with sqlite_errors(str(self.path)):
             self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)
