@@ -6,14 +6,15 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from time import monotonic
-from typing import Any
+from typing import Any, TypeAlias
 
 from retrivex.errors import StoreError, describe_cause, quoted
 from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
+from retrivex.stores.memory import fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore, ChunkStore, ParentStore
 from retrivex.text.addresses import without_credentials
 from retrivex.timeouts import await_in_time, call_in_time, in_thread
@@ -37,6 +38,10 @@ class ParentRequest:
     """A request for parents."""
 
     parent_ids: tuple[str, ...]
+
+
+_Part: TypeAlias = tuple[Window, ...] | ParentRequest
+"""What one call asks for."""
 
 
 @dataclass(slots=True)
@@ -149,6 +154,7 @@ def split_windows(windows: Sequence[Window], limit: int | None) -> list[tuple[Wi
     return [*batches, tuple(batch)] if batch else batches
 
 
+@dataclass(slots=True)
 class StoreAccess:
     """The stores of one call, its scope and its time limit.
 
@@ -156,114 +162,112 @@ class StoreAccess:
     unless `strict` asks for the error.
     """
 
-    def __init__(
-        self,
-        store: AnyChunkStore,
-        parent_store: AnyParentStore | None,
-        scope: Scope,
-        timeout_s: float | None,
-        strict: bool,
-        counts: CandidateCounts,
-    ) -> None:
-        self.store = check_store(store)
-        self.parent_store = check_parent_store(parent_store)
-        self.scope = scope
-        self.allowed = allowed_scopes(scope)
-        self.timeout_s = timeout_s
-        self.strict = strict
-        self.counts = counts
+    store: AnyChunkStore
+    parent_store: AnyParentStore | None
+    scope: Scope
+    timeout_s: float | None
+    strict: bool
+    counts: CandidateCounts
+    allowed: Collection[str | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_store(self.store)
+        check_parent_store(self.parent_store)
+        self.allowed = allowed_scopes(self.scope)
 
     def run(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request."""
-        if isinstance(request, ParentRequest):
-            try:
-                limit = self._time_limit(self.parent_store)
-                return self._parents(request, call_in_time(partial(self._ask_parents, request), limit))
-            except Exception as error:  # noqa: BLE001 - see the class
-                return self._no_parents(error)
-        found: list[Chunk] = []
-        asked, deadline = 0, _deadline(self._time_limit(self.store))
+        answers: list[Any] = []
+        store = self.store if isinstance(request, ChunkRequest) else self.parent_store
+        # a store that cannot hang needs no thread
+        deadline = _deadline(None if cannot_hang(store) else self.timeout_s)
         try:
-            ends = self._row_ends()
-            for batch in self._batches(request):
-                asked += 1
-                found += call_in_time(partial(self._fetch, batch), _compute_time_left(deadline), self.timeout_s)
+            for part in self._parts(request):
+                answers.append(())
+                answers[-1] = call_in_time(partial(self._ask, part), _compute_time_left(deadline), self.timeout_s)
+            return self._reply(request, answers)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._make_partial(request, found, asked, error)
-        return self._chunks(request, found, asked, ends)
+            return self._reply(request, answers, error)
 
     async def arun(self, request: ChunkRequest | ParentRequest) -> ChunkReply | ParentReply:
         """Answer a request without blocking the event loop."""
-        if isinstance(request, ParentRequest):
-            try:
-                asked_parents = partial(in_thread, partial(self._ask_parents, request))
-                return self._parents(request, await await_in_time(asked_parents, self.timeout_s))
-            except Exception as error:  # noqa: BLE001 - see the class
-                return self._no_parents(error)
-        found: list[Chunk] = []
-        asked, deadline = 0, _deadline(self.timeout_s)
+        answers: list[Any] = []
+        deadline = _deadline(self.timeout_s)
         try:
-            ends = self._row_ends()
-            for batch in self._batches(request):
-                asked += 1
-                found += await await_in_time(partial(self._afetch, batch), _compute_time_left(deadline), self.timeout_s)
+            for part in self._parts(request):
+                answers.append(())
+                answers[-1] = await await_in_time(
+                    partial(self._aask, part), _compute_time_left(deadline), self.timeout_s
+                )
+            return self._reply(request, answers)
         except Exception as error:  # noqa: BLE001 - see the class
-            return self._make_partial(request, found, asked, error)
-        return self._chunks(request, found, asked, ends)
+            return self._reply(request, answers, error)
 
-    def _fetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
-        if isinstance(self.store, Mapping):
-            return _look_up(self.store, batch)
-        asked = sum(map(len, batch))
-        counted = getattr(self.store, "fetch_counted", None)
-        if counted is None:
-            return _check_answer(_read(self.store.fetch(batch, self.scope), asked))
-        name = self.counts.cache.name
-        return _take_counts(_read(counted(batch, self.scope, tokenizer=name), asked), self.counts)
-
-    async def _afetch(self, batch: tuple[Window, ...]) -> list[Chunk]:
-        if isinstance(self.store, Mapping) and cannot_hang(self.store):
-            return _look_up(self.store, batch)
-        if not isinstance(self.store, Mapping):
-            asked = sum(map(len, batch))
-            counted = getattr(self.store, "afetch_counted", None)
-            if counted is not None:
-                name = self.counts.cache.name
-                answer = await counted(batch, self.scope, tokenizer=name)
-                return _take_counts(await _drain(answer, asked), self.counts)
-            afetch = getattr(self.store, "afetch", None)
-            if afetch is not None and not hasattr(self.store, "fetch_counted"):
-                return _check_answer(await _drain(await afetch(batch, self.scope), asked))
-        return await in_thread(partial(self._fetch, batch))
-
-    def _time_limit(self, store: object) -> float | None:
-        """Seconds to wait; None where a store cannot hang, so that no thread is needed."""
-        return None if cannot_hang(store) else self.timeout_s
-
-    def _batches(self, request: ChunkRequest) -> list[tuple[Window, ...]]:
+    def _parts(self, request: ChunkRequest | ParentRequest) -> Sequence[_Part]:
+        """Return what is asked for in one call each."""
+        if isinstance(request, ParentRequest):
+            return [request]
         limit = None if isinstance(self.store, Mapping) else getattr(self.store, "batch_limit", None)
         return split_windows(request.windows, limit)
 
-    def _ask_parents(self, request: ParentRequest) -> Any:
-        store = self.parent_store
-        if isinstance(store, Mapping):
-            return {name: store[name] for name in request.parent_ids if name in store}
-        return {} if store is None else store.fetch_parents(request.parent_ids, self.scope)
+    def _ask(self, part: _Part) -> Any:
+        if isinstance(part, ParentRequest):
+            return self._ask_parents(part)
+        if isinstance(self.store, Mapping):
+            return fetch_from_mapping(self.store, part)
+        asked = sum(map(len, part))
+        counted = getattr(self.store, "fetch_counted", None)
+        if counted is None:
+            return _check_answer(_read(self.store.fetch(part, self.scope), asked))
+        return _take_counts(_read(counted(part, self.scope, tokenizer=self.counts.cache.name), asked), self.counts)
 
-    def _parents(self, request: ParentRequest, answer: Any) -> ParentReply:
-        """Keep the parents that were asked for and may be seen."""
+    async def _aask(self, part: _Part) -> Any:
+        if isinstance(self.store, Mapping) or isinstance(part, ParentRequest):
+            is_at_hand = isinstance(part, tuple) and cannot_hang(self.store)
+            return self._ask(part) if is_at_hand else await in_thread(partial(self._ask, part))
+        asked = sum(map(len, part))
+        counted, afetch = getattr(self.store, "afetch_counted", None), getattr(self.store, "afetch", None)
+        if counted is not None:
+            answer = await counted(part, self.scope, tokenizer=self.counts.cache.name)
+            return _take_counts(await _drain(answer, asked), self.counts)
+        if afetch is not None and not hasattr(self.store, "fetch_counted"):
+            return _check_answer(await _drain(await afetch(part, self.scope), asked))
+        return await in_thread(partial(self._ask, part))
+
+    def _ask_parents(self, request: ParentRequest) -> dict[str, Chunk | str]:
+        """Return the parents that were asked for and may be seen."""
+        store = self.parent_store
+        answer: Any = {} if store is None else store
+        if store is not None and not isinstance(store, Mapping):
+            answer = store.fetch_parents(request.parent_ids, self.scope)
         if not isinstance(answer, Mapping):
             raise StoreError(f"fetch_parents returned {type(answer).__name__}: it gives a dict {{parent_id: text}}")
         asked_for = [(name, answer[name]) for name in request.parent_ids if name in answer]
         for name, parent in asked_for:
             if not isinstance(parent, (str, Chunk)):
                 raise StoreError(f"parent {name!r} is {type(parent).__name__}: parents are texts or Chunk objects")
-        kept = {
+        return {
             name: parent
             for name, parent in asked_for
             if isinstance(parent, str) or parent.metadata.scope in self.allowed
         }
-        return ParentReply(kept, None, 1)
+
+    def _reply(
+        self, request: ChunkRequest | ParentRequest, answers: Sequence[Any], error: Exception | None = None
+    ) -> ChunkReply | ParentReply:
+        """Return what came, also before a store failed."""
+        if isinstance(request, ParentRequest):
+            what = "parents: spans stay as they are"
+            problem = None if error is None else self._problem(error, "parent", what)
+            return ParentReply(dict(answers[0]), problem, len(answers))
+        reply = self._chunks(request, chain.from_iterable(answers))
+        reply.requests = len(answers)
+        if error is None:
+            reply.ends = self._row_ends()
+        else:
+            what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
+            reply.problem = self._problem(error, "chunk", what)
+        return reply
 
     def _row_ends(self) -> Collection[ChunkKey]:
         ends: Any = getattr(self.store, "row_ends", frozenset())
@@ -271,10 +275,9 @@ class StoreAccess:
             raise StoreError(f"row_ends of the store is {quoted(ends)}: it must be a set of (doc_id, chunk_id)")
         return ends
 
-    def _chunks(
-        self, request: ChunkRequest, chunks: Iterable[Chunk], requests: int, ends: Collection[ChunkKey] = ()
-    ) -> ChunkReply:
-        reply = ChunkReply(requests=requests, ends=ends)
+    def _chunks(self, request: ChunkRequest, chunks: Iterable[Chunk]) -> ChunkReply:
+        """Keep the chunks that were asked for and may be seen."""
+        reply = ChunkReply()
         # a mapping was asked for each chunk by its key
         asked_for = None if isinstance(self.store, Mapping) else _membership(request.windows)
         allowed, kept = self.allowed, reply.chunks
@@ -294,16 +297,6 @@ class StoreAccess:
                         reply.conflicts.append(key)
         reply.conflicts = sorted(set(reply.conflicts))
         return reply
-
-    def _make_partial(self, request: ChunkRequest, found: Sequence[Chunk], asked: int, error: Exception) -> ChunkReply:
-        """Return what came before a store failed."""
-        reply = self._chunks(request, found, asked)
-        what = "more neighbours: spans end there" if reply.chunks else "neighbours: seeds are used alone"
-        reply.problem = self._problem(error, "chunk", what)
-        return reply
-
-    def _no_parents(self, error: Exception) -> ParentReply:
-        return ParentReply(problem=self._problem(error, "parent", "parents: spans stay as they are"), requests=1)
 
     def _problem(self, error: Exception, kind: str, what: str) -> str:
         if self.strict:
@@ -353,12 +346,10 @@ def _check_answer(answer: Sequence[Any]) -> list[Chunk]:
     return chunks
 
 
-def _take_counts(answer: Iterable[tuple[Chunk, Any]], counts: CandidateCounts) -> list[Chunk]:
-    chunks: list[Chunk] = []
+def _take_counts(answer: Sequence[tuple[Chunk, Any]], counts: CandidateCounts) -> list[Chunk]:
     for chunk, count in answer:
         counts.add(chunk.text, count)
-        chunks.append(chunk)
-    return chunks
+    return [chunk for chunk, _ in answer]
 
 
 def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
@@ -371,18 +362,3 @@ def _membership(windows: Sequence[Window]) -> Callable[[ChunkKey], bool]:
         return any(window.start <= key[1] < window.end for window in by_document.get(key[0], ()))
 
     return asked_for
-
-
-def _look_up(store: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
-    """Chunks of a plain mapping; an entry that is filed under another chunk's key is left alone."""
-    found: list[Chunk] = []
-    look_up = store.get
-    for window in windows:
-        doc_id = window.doc_id
-        for chunk_id in range(window.start, window.end):
-            chunk = look_up((doc_id, chunk_id))
-            if chunk is not None:
-                metadata = chunk.metadata
-                if metadata.chunk_id == chunk_id and metadata.doc_id == doc_id:
-                    found.append(chunk)
-    return found

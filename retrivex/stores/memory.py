@@ -10,6 +10,8 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.window import Window
 
+_FEW = 1000  # places that are looked up whatever a mapping says of its size: it may make its chunks when asked
+
 
 def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:
     """Return `chunks` by their keys; the same chunk given twice counts once.
@@ -31,7 +33,8 @@ def index_chunks(chunks: Iterable[Chunk]) -> dict[ChunkKey, Chunk]:
 def fetch_from_mapping(mapping: Mapping[ChunkKey, Chunk], windows: Sequence[Window]) -> list[Chunk]:
     """Return the chunks of `windows` that `mapping` holds, in the order of `windows`.
 
-    One look-up an id and no scope check: the composer checks every chunk it fetched anyway.
+    One look-up an id and no scope check: the composer checks every chunk it fetched anyway. An entry under the key of
+    another chunk is left alone.
 
     Examples
     --------
@@ -41,17 +44,17 @@ def fetch_from_mapping(mapping: Mapping[ChunkKey, Chunk], windows: Sequence[Wind
     ['text 1', 'text 2']
     """
     found: list[Chunk] = []
-    get, limit = mapping.get, len(mapping)
+    get, limit = mapping.get, max(len(mapping), _FEW)
     for window in windows:
         doc_id, start, end = window.doc_id, max(window.start, 0), window.end
         if end - start > limit:
             # "the whole document" is often asked for as range(0, huge): walk what is there, not what might be
-            ids = sorted(key[1] for key in mapping if key[0] == doc_id and start <= key[1] < end)
-            found.extend(mapping[doc_id, chunk_id] for chunk_id in ids)
-            continue
-        for chunk_id in range(start, end):
+            ids: Iterable[int] = sorted(key[1] for key in mapping if key[0] == doc_id and start <= key[1] < end)
+        else:
+            ids = range(start, end)
+        for chunk_id in ids:
             chunk = get((doc_id, chunk_id))
-            if chunk is not None:
+            if chunk is not None and chunk.metadata.chunk_id == chunk_id and chunk.metadata.doc_id == doc_id:
                 found.append(chunk)
     return found
 

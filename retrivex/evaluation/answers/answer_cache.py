@@ -18,7 +18,6 @@ CREATE TABLE IF NOT EXISTS answer (
     key TEXT PRIMARY KEY, text TEXT NOT NULL, cut INTEGER NOT NULL, prompt_tokens INTEGER, answer_tokens INTEGER
 ) WITHOUT ROWID
 """
-_CACHE_KIB = 2048
 _BUSY_TIMEOUT_S = 30.0
 
 
@@ -46,7 +45,7 @@ class AnswerCache(SharedFile):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        super().__init__(path, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S, cache_kib=_CACHE_KIB)
+        super().__init__(path, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S)
 
     def __len__(self) -> int:
         with self.transaction() as connection:

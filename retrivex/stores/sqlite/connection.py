@@ -19,7 +19,7 @@ _MAX_IDLE = 8
 _PAUSE_S = 0.01  # between two tries to switch to write-ahead logging
 _READER_CACHE_KIB = 16 * 1024
 _CHECKPOINT_PAGES = 4000  # 16 MB of log before it is copied into the file; SQLite's own 1000 copies pages too often
-WRITER_CACHE_KIB = 64 * 1024
+_WRITER_CACHE_KIB = 64 * 1024
 
 SUFFIXES = ("", "-wal", "-shm", "-journal")
 """Of the files that a database consists of while it is open."""
@@ -97,7 +97,7 @@ def nothing_left(path: Path) -> Iterator[None]:
         raise
 
 
-def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlite3.Connection:
+def connect(path: Path, *, mode: str, busy_timeout_s: float) -> sqlite3.Connection:
     """Open `path`; every transaction on the connection begins and ends by name.
 
     Parameters
@@ -105,7 +105,6 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
     path : the file
     mode : SQLite's: `rwc` creates the file, `rw` and `ro` need it
     busy_timeout_s : seconds to wait for a lock
-    cache_kib : bound of the page cache, in KiB
 
     Raises
     ------
@@ -117,7 +116,7 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
     On a read-only file system, `ro` reads the file as it is, without the files that SQLite makes beside it.
     """
     try:
-        return _open(path, mode, busy_timeout_s, cache_kib)
+        return _open(path, mode, busy_timeout_s)
     except sqlite3.OperationalError as error:
         if mode != "ro" or error.sqlite_errorcode & 0xFF not in _NOTHING_BESIDE:
             raise
@@ -127,10 +126,10 @@ def connect(path: Path, *, mode: str, busy_timeout_s: float, cache_kib: int) -> 
                 "where its folder can be written, or copy it to such a folder with its -wal file"
             ) from error
     # nobody can write there, so that nothing changes under a reader without locks
-    return _open(path, "ro&immutable=1", busy_timeout_s, cache_kib)
+    return _open(path, "ro&immutable=1", busy_timeout_s)
 
 
-def _open(path: Path, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlite3.Connection:
+def _open(path: Path, mode: str, busy_timeout_s: float) -> sqlite3.Connection:
     # check_same_thread: the pool gives a connection to one thread at a time
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
@@ -142,11 +141,11 @@ def _open(path: Path, mode: str, busy_timeout_s: float, cache_kib: int) -> sqlit
     try:
         # What a file's own views, triggers and indexes may call: nothing that reaches outside of it.
         connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+        connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB if mode == 'rwc' else _READER_CACHE_KIB}")
         # With WAL, NORMAL survives a killed process whole; a power cut may cost the last documents, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        connection.execute(f"PRAGMA journal_size_limit = {WRITER_CACHE_KIB * 1024}")
+        connection.execute(f"PRAGMA journal_size_limit = {_WRITER_CACHE_KIB * 1024}")
         if mode.startswith("ro"):
             connection.execute("PRAGMA schema_version").fetchone()  # the first look at the file
     except BaseException:
@@ -239,12 +238,8 @@ def remove_empty_log(path: Path, busy_timeout_s: float) -> None:
     if _has_log(path) or not os.path.exists(f"{path}-wal"):
         return
     # who may not write here leaves the two files, which hold nothing
-    with suppress(sqlite3.Error):
-        connection = connect(path, mode="rw", busy_timeout_s=busy_timeout_s, cache_kib=_READER_CACHE_KIB)
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # only who has read closes the log
-        finally:
-            connection.close()
+    with suppress(sqlite3.Error), closing(connect(path, mode="rw", busy_timeout_s=busy_timeout_s)) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # only who has read closes the log
 
 
 def store_path(path: str | os.PathLike[str], *, read_only: bool, in_memory: str | None = None) -> Path:
@@ -319,28 +314,20 @@ class ReaderPool:
         if self._closed:
             raise StoreError(f"{self._path}: the store is closed; open it again")
         with sqlite_errors(str(self._path)):
-            connection = self._take()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = connect(self._path, mode=self._mode, busy_timeout_s=self._busy_timeout_s)
             try:
                 yield connection
             finally:
-                self._give_back(connection)
+                if self._closed or len(self._idle) >= _MAX_IDLE:
+                    connection.close()
+                else:
+                    self._idle.append(connection)
 
     def close(self) -> None:
         """Close idle connections; those in use are closed when they are returned."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
-
-    def _take(self) -> sqlite3.Connection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return connect(
-                self._path, mode=self._mode, busy_timeout_s=self._busy_timeout_s, cache_kib=_READER_CACHE_KIB
-            )
-
-    def _give_back(self, connection: sqlite3.Connection) -> None:
-        if self._closed or len(self._idle) >= _MAX_IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from retrivex.errors import StoreError
@@ -36,7 +36,15 @@ def admit(connection: sqlite3.Connection, record: Record) -> None:
     StoreError
         If a parent id belongs to another document, or the vectors are of another model or dimension.
     """
-    _claim_parents(connection, record)
+    # of another document: `fetch_parents` finds parents by id alone
+    taken = connection.execute(
+        "SELECT p.name, d.doc_id FROM json_each(?) wanted CROSS JOIN parents p ON p.name = wanted.value "
+        "JOIN documents d ON d.id = p.document WHERE d.doc_id <> ? LIMIT 1",
+        (json.dumps(list(record.parents)), record.document.doc_id),
+    ).fetchone()
+    if taken:
+        already = f"parent id {taken[0]!r} of {record.document.doc_id!r} already names a parent of {taken[1]!r}"
+        raise StoreError(f"{already}: parent ids are unique in a store; put the doc_id in front")
     if record.vectors is not None:
         check_vector_space(vector_space(connection), record.encoder, record.vectors.shape[1])
 
@@ -45,7 +53,7 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
     """Write `record` in place of the document of the same name."""
     doc_id = record.document.doc_id
     old = connection.execute("SELECT id, content_hash FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
-    if old and old[1] == record.content_hash:
+    if old and old[1] == record.document_row["content_hash"]:
         return "unchanged"
     if old:
         remove(connection, old[0])
@@ -55,7 +63,13 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
     connection.executemany(
         _insert("chunks", _CHUNK_COLUMNS),
         (
-            (document, scopes[chunk.metadata.scope], *row, *tokens, _heading_terms(chunk), index_terms(chunk.text))
+            (
+                document,
+                scopes[chunk.metadata.scope],
+                *row,
+                *tokens,
+                *terms_of(chunk.metadata.heading_path, chunk.metadata.prefix, chunk.text),
+            )
             for chunk, row, tokens in zip(record.chunks, record.chunk_rows, record.token_rows, strict=True)
         ),
     )
@@ -81,53 +95,25 @@ def remove(connection: sqlite3.Connection, document: int) -> None:
         connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (document,))
 
 
-def missing_documents(
-    connection: sqlite3.Connection, keep: Collection[str], under: str | os.PathLike[str] | None
-) -> dict[str, int]:
-    """Return row ids by `doc_id` of documents outside `keep` that were read from `under` or below; None is anywhere."""
-    rows = connection.execute("SELECT doc_id, id, source FROM documents ORDER BY doc_id")
-    return {
-        doc_id: document
-        for doc_id, document, source in rows
-        if doc_id not in keep and (under is None or _lies_under(source, os.fspath(under)))
-    }
-
-
-def _lies_under(source: str | None, root: str) -> bool:
-    if source is None:
-        return False
-    return source == root or source.startswith((root.rstrip("/") + "/", root.rstrip(os.sep) + os.sep))
+def lies_under(source: str | None, root: str) -> bool:
+    """Whether `source` is the path `root` or lies below it, compared as written."""
+    return source is not None and (
+        source == root or source.startswith((root.rstrip("/") + "/", root.rstrip(os.sep) + os.sep))
+    )
 
 
 def _insert(table: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-def _heading_terms(chunk: Chunk) -> str | None:
-    meta = chunk.metadata
-    return join_headings(meta.heading_path or (), meta.prefix)
-
-
-def join_headings(headings: Sequence[str], prefix: str | None) -> str | None:
-    """Return what full-text search reads of the headings above a chunk and its prefix."""
-    text = "\n".join([*headings, *([prefix] if prefix else ())])
-    return (index_terms(text) or text) if text else None
+def terms_of(headings: Sequence[str] | None, prefix: str | None, text: str) -> tuple[str | None, str | None]:
+    """Return what full-text search reads of the headings above a chunk with its prefix, and of its text."""
+    above = "\n".join([*(headings or ()), *([prefix] if prefix else ())])
+    return index_terms(above) or above or None, index_terms(text)
 
 
 def _parent_scope(document: Document, parent: Chunk | str) -> str | None:
     return document.scope if isinstance(parent, str) else parent.metadata.scope
-
-
-def _claim_parents(connection: sqlite3.Connection, record: Record) -> None:
-    """Refuse parent ids that belong to another document: `fetch_parents` finds parents by id alone."""
-    taken = connection.execute(
-        "SELECT p.name, d.doc_id FROM json_each(?) wanted CROSS JOIN parents p ON p.name = wanted.value "
-        "JOIN documents d ON d.id = p.document WHERE d.doc_id <> ? LIMIT 1",
-        (json.dumps(list(record.parents)), record.document.doc_id),
-    ).fetchone()
-    if taken:
-        already = f"parent id {taken[0]!r} of {record.document.doc_id!r} already names a parent of {taken[1]!r}"
-        raise StoreError(f"{already}: parent ids are unique in a store; put the doc_id in front")
 
 
 def _scope_ids(connection: sqlite3.Connection, record: Record) -> dict[str | None, int]:
@@ -137,12 +123,8 @@ def _scope_ids(connection: sqlite3.Connection, record: Record) -> dict[str | Non
     ids = {}
     for scope in used:
         # IS, not =: the row of unscoped chunks holds NULL, and the unique index would let in any number of those
-        row = connection.execute("SELECT id FROM scopes WHERE scope IS ?", (scope,)).fetchone()
-        ids[scope] = row[0] if row else _insert_scope(connection, scope)
+        find = ("SELECT id FROM scopes WHERE scope IS ?", (scope,))
+        if connection.execute(*find).fetchone() is None:
+            connection.execute("INSERT INTO scopes (scope) VALUES (?)", (scope,))
+        ids[scope] = connection.execute(*find).fetchone()[0]
     return ids
-
-
-def _insert_scope(connection: sqlite3.Connection, scope: str | None) -> int:
-    row_id = connection.execute("INSERT INTO scopes (scope) VALUES (?)", (scope,)).lastrowid
-    assert row_id is not None  # always set after an INSERT
-    return row_id

@@ -15,8 +15,7 @@ import numpy as np
 
 from retrivex.errors import StoreError
 from retrivex.stores.sqlite.connection import WRONG_VALUE, decoding
-from retrivex.stores.sqlite.fts import index_terms
-from retrivex.stores.sqlite.ingest import DELETE_TERMS, INSERT_TERMS, join_headings
+from retrivex.stores.sqlite.ingest import DELETE_TERMS, INSERT_TERMS, terms_of
 from retrivex.stores.sqlite.rows import decode_text
 from retrivex.stores.sqlite.schema import (
     EARLY_TABLES,
@@ -125,15 +124,11 @@ def _read_words_anew(connection: sqlite3.Connection) -> None:
     last = -1
     while rows := connection.execute(sql, (last, _ROWS_AT_ONCE)).fetchall():
         for row_id, headings, prefix, heading_terms, text, terms in rows:
-            made = _read_words(headings, prefix, text)
+            with decoding("a chunk"):
+                above = None if headings is None else json.loads(headings)
+                made = terms_of(above, None if prefix is None else decode_text(prefix), decode_text(text))
             if made != (heading_terms, terms):
                 connection.execute(f"{DELETE_TERMS} id = ?", (row_id,))
                 connection.execute("UPDATE chunks SET heading_terms = ?, terms = ? WHERE id = ?", (*made, row_id))
                 connection.execute(f"{INSERT_TERMS} id = ?", (row_id,))
         last = rows[-1][0]
-
-
-def _read_words(headings: str | None, prefix: str | None, text: str) -> tuple[str | None, str | None]:
-    with decoding("a chunk"):
-        above = () if headings is None else json.loads(headings)
-        return join_headings(above, None if prefix is None else decode_text(prefix)), index_terms(decode_text(text))

@@ -55,37 +55,14 @@ class Record:
     """A document ready to be written; nothing in it can be refused any more, except by the disk."""
 
     document: Document
-    content_hash: str
+    document_row: Mapping[str, Any]
     chunks: Sequence[Chunk]
     chunk_rows: Sequence[tuple[Any, ...]]
     token_rows: Sequence[StoredCount | tuple[None, None, None]]
-    tokenizer: str | None
     parents: Mapping[str, Chunk | str]
     parent_rows: Sequence[tuple[Any, ...]]
     vectors: Floats | None
     encoder: str | None
-
-    @property
-    def document_row(self) -> dict[str, Any]:
-        """Columns of the documents table with their values."""
-        document = self.document
-        return {
-            "doc_id": document.doc_id,
-            "content_hash": self.content_hash,
-            "format": document.format,
-            "title": document.title,
-            "source": document.source,
-            "timestamp": encode_time(document.timestamp),
-            "scope": document.scope,
-            "tokenizer": self.tokenizer,
-            "chunk_count": len(self.chunks),
-            "parent_count": len(self.parents),
-            "vector_count": 0 if self.vectors is None else len(self.vectors),
-            "characters": len(document.text),
-            "page_starts": json.dumps(document.page_starts),
-            "metadata": encode_mapping(document.metadata),
-            "text": document.text,
-        }
 
 
 def prepare(
@@ -93,11 +70,10 @@ def prepare(
     chunks: Iterable[Chunk],
     parents: Mapping[str, Chunk | str] | None,
     embeddings: ArrayLike | None,
-    *,
     encoder: str | None,
     token_counts: Sequence[int | StoredCount] | None,
     tokenizer: str | None,
-    content_hash: str | None,
+    known_hash: str | None,
 ) -> Record:
     """Check a document with everything that belongs to it, and bring it into rows.
 
@@ -107,44 +83,47 @@ def prepare(
         See `SQLiteStore.put`.
     """
     given = list(chunks)
-    _check_document(document)
+    row = _document_row(document)
     order = _order(document, given)
     vectors = _vectors(document, given, embeddings, encoder)
     tokens = _token_rows(document, given, token_counts, tokenizer)
+    if vectors is not None:
+        vectors = vectors[order]
     ordered = [given[i] for i in order]
     rows = [encode_chunk(chunk) for chunk in ordered]
     parents = dict(parents or {})
     parent_rows = [_parent_row(document, name, parent) for name, parent in parents.items()]
-    if not content_hash:
+    if not known_hash:
         scopes = [chunk.metadata.scope for chunk in ordered]
-        bytes_of_vectors = b"" if vectors is None else vectors[order].tobytes()
+        bytes_of_vectors = b"" if vectors is None else vectors.tobytes()
         contents = (rows, scopes, parents, parent_rows, hashlib.sha256(bytes_of_vectors).hexdigest())
-        content_hash = _hash_of(document, contents, encoder, tokenizer)
-    return Record(
-        document,
-        content_hash,
-        ordered,
-        rows,
-        [tokens[i] for i in order],
-        tokenizer,
-        parents,
-        parent_rows,
-        None if vectors is None else vectors[order],
-        encoder if vectors is not None else None,
-    )
+        digest = hashlib.sha256(repr(contents).encode()).hexdigest()
+        known_hash = content_hash(document, chunker=digest, encoder=encoder or "", tokenizer=tokenizer or "")
+    row |= {
+        "content_hash": known_hash,
+        "tokenizer": tokenizer,
+        "chunk_count": len(ordered),
+        "parent_count": len(parents),
+        "vector_count": 0 if vectors is None else len(vectors),
+    }
+    return Record(document, row, ordered, rows, [tokens[i] for i in order], parents, parent_rows, vectors, encoder)
 
 
-def _check_document(document: Document) -> None:
-    storable(document.doc_id, "doc_id")
-    utf8(document.text, f"text of {document.doc_id!r}")
-    for field in ("title", "source"):
+def _document_row(document: Document) -> dict[str, Any]:
+    """Return the columns of the documents table that its chunks do not decide, with their values."""
+    row: dict[str, Any] = {
+        "doc_id": storable(document.doc_id, "doc_id"),
+        "text": utf8(document.text, f"text of {document.doc_id!r}"),
+        "format": document.format,
+        "timestamp": encode_time(document.timestamp),
+        "characters": len(document.text),
+        "page_starts": json.dumps(document.page_starts),
+        "metadata": encode_mapping(document.metadata),
+    }
+    for field, check in (("title", utf8), ("source", utf8), ("scope", storable)):
         value = getattr(document, field)
-        if value is not None:
-            utf8(value, f"{field} of {document.doc_id!r}")
-    if document.scope is not None:
-        storable(document.scope, f"scope of {document.doc_id!r}")
-    encode_mapping(document.metadata)
-    encode_time(document.timestamp)
+        row[field] = None if value is None else check(value, f"{field} of {document.doc_id!r}")
+    return row
 
 
 def _order(document: Document, chunks: Sequence[Chunk]) -> list[int]:
@@ -218,11 +197,6 @@ def _stored_count(count: Any, chunk: Chunk, tokenizer: str) -> StoredCount:
     if not 0 <= tokens < MAX_CHUNK_ID:
         raise StoreError(f"token count of {chunk.key!r} is {given!r}: it must be a whole number from 0 to 2**63")
     return StoredCount.of(chunk.text, tokens, tokenizer, cuts)
-
-
-def _hash_of(document: Document, contents: tuple[Any, ...], encoder: str | None, tokenizer: str | None) -> str:
-    digest = hashlib.sha256(repr(contents).encode()).hexdigest()
-    return content_hash(document, chunker=digest, encoder=encoder or "", tokenizer=tokenizer or "")
 
 
 def _parent_row(document: Document, name: str, parent: Chunk | str) -> tuple[Any, ...]:

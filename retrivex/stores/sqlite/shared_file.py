@@ -22,7 +22,6 @@ class SharedFile:
     path : the file, made where it does not exist
     schema : statements that make its tables, where they are not there
     busy_timeout_s : seconds to wait for another process that writes
-    cache_kib : bound of the page cache, in KiB
 
     Raises
     ------
@@ -30,11 +29,11 @@ class SharedFile:
         If the file cannot be opened, is none, is no database, or holds anything else.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: str, *, busy_timeout_s: float, cache_kib: int) -> None:
+    def __init__(self, path: str | os.PathLike[str], schema: str, *, busy_timeout_s: float) -> None:
         self.path = store_path(path, read_only=False)
         self._lock = threading.Lock()
         with sqlite_errors(str(self.path)):
-            self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s, cache_kib=cache_kib)
+            self._connection = connect(self.path, mode="rwc", busy_timeout_s=busy_timeout_s)
             try:
                 write_ahead(self._connection)
                 # before anything is made: an index computes what is in its table

@@ -23,7 +23,6 @@ from retrivex.model.window import Window
 from retrivex.stores.sqlite import reading
 from retrivex.stores.sqlite.connection import (
     SUFFIXES,
-    WRITER_CACHE_KIB,
     ReaderPool,
     connect,
     nothing_left,
@@ -33,7 +32,7 @@ from retrivex.stores.sqlite.connection import (
 )
 from retrivex.stores.sqlite.filters import Where
 from retrivex.stores.sqlite.fts import match_terms
-from retrivex.stores.sqlite.ingest import PutResult, admit, missing_documents, remove, write
+from retrivex.stores.sqlite.ingest import PutResult, admit, lies_under, remove, write
 from retrivex.stores.sqlite.inspection import (
     DocumentInfo,
     StoreInfo,
@@ -113,7 +112,7 @@ class SQLiteStore:
         self._writer: sqlite3.Connection | None = None
         mode = "ro" if read_only else "rwc"
         with sqlite_errors(str(self.path)), nothing_left(self.path):
-            connection = connect(self.path, mode=mode, busy_timeout_s=busy_timeout_s, cache_kib=WRITER_CACHE_KIB)
+            connection = connect(self.path, mode=mode, busy_timeout_s=busy_timeout_s)
             try:
                 ensure_schema(connection, str(self.path), read_only=read_only)
                 if schema_version(connection) < SCHEMA_VERSION:
@@ -189,16 +188,7 @@ class SQLiteStore:
         """
         if content_hash is not None and self.is_current(document.doc_id, content_hash):
             return "unchanged"
-        record = prepare(
-            document,
-            chunks,
-            parents,
-            embeddings,
-            encoder=encoder,
-            token_counts=token_counts,
-            tokenizer=tokenizer,
-            content_hash=content_hash,
-        )
+        record = prepare(document, chunks, parents, embeddings, encoder, token_counts, tokenizer, content_hash)
         with self._transaction(len(record.chunks)) as connection:
             admit(connection, record)
             return write(connection, record)
@@ -226,12 +216,14 @@ class SQLiteStore:
         under : only documents whose `source` is this path or lies below it, compared as written; None for all. So
             indexing one folder never deletes what came from another.
         """
-        keep = frozenset(keep_doc_ids)
+        keep, gone = frozenset(keep_doc_ids), list[str]()
         with self._transaction() as connection:
-            gone = missing_documents(connection, keep, under)
-            for document in gone.values():
-                remove(connection, document)
-        return list(gone)
+            rows = connection.execute("SELECT doc_id, id, source FROM documents ORDER BY doc_id").fetchall()
+            for doc_id, document, source in rows:
+                if doc_id not in keep and (under is None or lies_under(source, os.fspath(under))):
+                    remove(connection, document)
+                    gone.append(doc_id)
+        return gone
 
     def drop_vectors(self) -> None:
         """Delete all vectors, so that another model's can be stored; every document then counts as changed."""

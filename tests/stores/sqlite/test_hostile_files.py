@@ -287,7 +287,7 @@ def test_a_shared_file_computes_nothing(tmp_path: Path) -> None:
         connection.execute(f"CREATE TABLE item (id INTEGER PRIMARY KEY, {huge})")
         connection.executemany("INSERT INTO item (id) VALUES (?)", [(at,) for at in range(9)])
     with pytest.raises(StoreError, match=r"c\.db has the table 'item', which RetriVex did not make"):
-        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256)
+        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1)
 
 
 def test_no_other_database_computes_anything(tmp_path: Path) -> None:
@@ -307,10 +307,10 @@ def test_no_other_database_computes_anything(tmp_path: Path) -> None:
 
 def test_a_shared_file_with_a_trigger_is_refused(tmp_path: Path) -> None:
     schema = "CREATE TABLE IF NOT EXISTS item (name TEXT)"
-    SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256).close()
+    SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1).close()
     change(tmp_path / "c.db", "CREATE TRIGGER t AFTER INSERT ON item BEGIN DELETE FROM item; END")
     with pytest.raises(StoreError, match="has the trigger 't'"):
-        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1, cache_kib=256)
+        SharedFile(tmp_path / "c.db", schema, busy_timeout_s=1)
 
 
 @pytest.mark.parametrize("args", [["query", "bees", "--mode", "bm25"], ["inspect"], ["inspect", "--document", "d"]])

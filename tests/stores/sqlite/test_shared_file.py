@@ -14,7 +14,7 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS item (name TEXT PRIMARY KEY, count INTEGER 
 
 
 def opened(path: Path) -> SharedFile:
-    return SharedFile(path, SCHEMA, busy_timeout_s=5.0, cache_kib=256)
+    return SharedFile(path, SCHEMA, busy_timeout_s=5.0)
 
 
 def rows(file: SharedFile) -> list[tuple[str, int]]:
