@@ -103,12 +103,13 @@ class CachedChunkStore:
         """
         space, places = self._space(scope), _places(windows)
         known = self._read(space, places)
-        missing = _list_missing(places, known)
+        missing = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in places if (doc_id, n) not in known)
         if missing:
             fresh = _entries(missing, self.store.fetch(missing, scope))
             self._write(space, fresh)
             known |= fresh
-        return _list_visible(places, known, scope)
+        allowed = allowed_scopes(scope)
+        return [chunk for place in places for chunk in known.get(place, ()) if chunk.metadata.scope in allowed]
 
     async def afetch(self, windows: Sequence[Window], scope: Scope = None) -> list[Chunk]:
         """Do the same as `fetch` in a thread."""
@@ -148,10 +149,6 @@ def _places(windows: Sequence[Window]) -> list[ChunkKey]:
     return [(window.doc_id, n) for window in merged for n in range(max(window.start, 0), window.end)]
 
 
-def _list_missing(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry]) -> list[Window]:
-    return merge_windows(Window(doc_id, n, n + 1) for doc_id, n in places if (doc_id, n) not in known)
-
-
 def _entries(windows: Sequence[Window], found: Iterable[Chunk]) -> dict[ChunkKey, Entry]:
     """Return an entry for every place that was asked for; what nobody asked for is left out."""
     entries: dict[ChunkKey, Entry] = {(w.doc_id, n): () for w in windows for n in range(w.start, w.end)}
@@ -159,8 +156,3 @@ def _entries(windows: Sequence[Window], found: Iterable[Chunk]) -> dict[ChunkKey
         if key in entries:
             entries[key] = tuple(chunks)
     return entries
-
-
-def _list_visible(places: Sequence[ChunkKey], known: Mapping[ChunkKey, Entry], scope: Scope) -> list[Chunk]:
-    allowed = allowed_scopes(scope)
-    return [chunk for place in places for chunk in known.get(place, ()) if chunk.metadata.scope in allowed]

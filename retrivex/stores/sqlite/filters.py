@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from retrivex.errors import StoreError, quoted
@@ -21,13 +22,9 @@ includes chunks that lack the field.
 MAX_DEPTH = 8
 """Levels of `all`, `any` and `not` within one another."""
 
-_BOUNDS = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
-# LIKE would read % and _ in the text, and ignore the case of ASCII letters alone
-_TEXTS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
-    "contains": ("instr({0}, ?) > 0", lambda text: [text]),
-    "starts": ("substr({0}, 1, ?) = ?", lambda text: [len(text), text]),
-    "ends": ("substr({0}, -?) = ?", lambda text: [len(text), text]),
-}
+_BOUNDS = {"min": "{0} >= ?", "max": "{0} <= ?", "above": "{0} > ?", "below": "{0} < ?"}
+# LIKE would read % and _ in the text, and ignore the case of ASCII letters alone; the first of two values is the length
+_TEXTS = {"contains": "instr({0}, ?) > 0", "starts": "substr({0}, 1, ?) = ?", "ends": "substr({0}, -?) = ?"}
 _OPERATORS = f"{', '.join([*_BOUNDS, *list(_TEXTS)[:-1]])} and {list(_TEXTS)[-1]}"
 _GROUPS = ("all", "any", "not")
 
@@ -44,7 +41,8 @@ _MOST_FIELDS = 200  # SQLite takes an expression of 1,000 conditions, and JSON i
 _MOST_VALUES = 30_000  # SQLite binds 32,766 values, some of them the search's own
 _FIELDS = f"{', '.join(_COLUMNS)}, heading and {_PREFIX}<key>; {', '.join(_GROUPS)} hold others"
 
-_Test: TypeAlias = Callable[[str], tuple[str, list[Any]]]
+_Test: TypeAlias = Callable[[str], str]
+"""From an SQL expression to the condition on it, whose values it binds."""
 
 
 def compile_where(where: Where | None) -> tuple[str, list[Any]]:
@@ -64,108 +62,110 @@ def compile_where(where: Where | None) -> tuple[str, list[Any]]:
         raise StoreError(
             f"where is {quoted(where)}: give a mapping of fields to values, e.g. {{'page': 3}}, or None for all"
         )
-    conditions, values = _conditions(where or {}, 0)
-    count = _count_fields(where or {})
-    if count > _MOST_FIELDS:
-        raise StoreError(f"where names {count:,} fields: the limit is {_MOST_FIELDS}; ask for fewer")
-    if len(values) > _MOST_VALUES:
-        raise StoreError(f"where compares {len(values):,} values: the limit is {_MOST_VALUES:,}; ask for fewer at once")
-    return "".join(f" AND {condition}" for condition in conditions), values
+    made = _Compiler()
+    sql = "".join(f" AND {condition}" for condition in made.conditions(where or {}, 0))
+    if made.fields > _MOST_FIELDS:
+        raise StoreError(f"where names {made.fields:,} fields: the limit is {_MOST_FIELDS}; ask for fewer")
+    if len(made.values) > _MOST_VALUES:
+        count = f"{len(made.values):,} values"
+        raise StoreError(f"where compares {count}: the limit is {_MOST_VALUES:,}; ask for fewer at once")
+    return sql, made.values
 
 
-def _count_fields(where: Mapping[str, Any]) -> int:
-    """Return how many fields it names on all levels; a mapping without any counts as one."""
-    parts = [part for name in _GROUPS if name in where for part in _parts(where[name], name)]
-    return sum(field not in _GROUPS for field in where) + sum(map(_count_fields, parts)) if where else 1
+class _Compiler:
+    """Makes the conditions of a filter, and gathers their values in the order of the question marks."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.fields = 0
+
+    def conditions(self, where: Mapping[str, Any], depth: int) -> list[str]:
+        """Return one condition for each field, in brackets."""
+        made = []
+        for field, wanted in where.items():
+            if not isinstance(field, str):
+                raise StoreError(f"where names the field {quoted(field)}: fields are {_FIELDS}")
+            made.append(f"({self._group(field, wanted, depth) if field in _GROUPS else self._field(field, wanted)})")
+        return made
+
+    def _group(self, name: str, wanted: Any, depth: int) -> str:
+        parts = [wanted] if name == "not" else wanted
+        if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, Mapping) for part in parts):
+            rule = "a mapping of fields to values" if name == "not" else "a list of mappings of fields to values"
+            raise StoreError(f"where {name} is {quoted(wanted)}: give {rule}")
+        if depth >= MAX_DEPTH:
+            raise StoreError(f"where holds more than {MAX_DEPTH} levels of {', '.join(_GROUPS)}: flatten it")
+        self.fields += sum(not part for part in parts)  # a mapping without fields is a condition as well
+        made = [f"({' AND '.join(self.conditions(part, depth + 1)) or '1'})" for part in parts]
+        if name == "not":
+            return f"NOT coalesce({made[0]}, 0)"  # what is not set is NULL, of which NOT is NULL, too
+        return (" OR " if name == "any" else " AND ").join(made)
+
+    def _field(self, field: str, wanted: Any) -> str:
+        self.fields += 1
+        if field == "heading":
+            return self._heading(wanted)
+        if isinstance(wanted, Mapping):
+            test: _Test = partial(self._compare, _operands(field, wanted))
+        else:
+            test = partial(self._is_among, [_make_comparable(field, value) for value in _values(wanted)])
+        if field in _COLUMNS:
+            return test(_COLUMNS[field])
+        if field.startswith(_PREFIX):
+            return self._metadata(utf8(field.removeprefix(_PREFIX), "where names a field that"), wanted, test)
+        raise StoreError(f"where names the field {field!r}: fields are {_FIELDS}")
+
+    def _heading(self, wanted: Any) -> str:
+        titles = [wanted] if isinstance(wanted, str) else wanted
+        if not isinstance(titles, Sequence) or not titles or not all(isinstance(title, str) for title in titles):
+            raise StoreError(
+                f"where heading is {quoted(wanted)}: give a title, or a list of titles from the outermost on"
+            )
+        if len(titles) > _MOST_FIELDS:
+            raise StoreError(
+                f"where heading has {len(titles):,} titles: the limit is {_MOST_FIELDS}; give the first ones"
+            )
+        for depth, title in enumerate(titles):
+            self.values += [f"$[{depth}]", utf8(title, "where heading")]
+        return " AND ".join("json_extract(c.heading_path, ?) = ?" for _ in titles)
+
+    def _metadata(self, key: str, wanted: Any, test: _Test) -> str:
+        # json_each instead of a JSON path: a key is compared as a value, whatever characters it holds
+        self.values.append(key)
+        item, field = test("item.atom"), test("field.atom")
+        # a field that is null in JSON has a NULL atom like one that is a list: only the type distinguishes them
+        condition = (
+            "EXISTS (SELECT 1 FROM json_each(c.custom_metadata) field WHERE field.key = ? AND "
+            f"CASE field.type WHEN 'array' THEN EXISTS (SELECT 1 FROM json_each(field.value) item WHERE {item}) "
+            f"WHEN 'object' THEN 0 ELSE {field} END)"
+        )
+        if None in _values(wanted):
+            self.values.append(key)
+            condition += " OR NOT EXISTS (SELECT 1 FROM json_each(c.custom_metadata) field WHERE field.key = ?)"
+        return condition
+
+    def _is_among(self, wanted: Sequence[Any], sql: str) -> str:
+        present = [value for value in wanted if value is not None]
+        self.values += present
+        condition = f"{sql} IN ({', '.join('?' * len(present))})"
+        return f"{condition} OR {sql} IS NULL" if len(present) < len(wanted) else condition
+
+    def _compare(self, operands: Sequence[tuple[str, Any]], sql: str) -> str:
+        # SQLite sorts every text after every number: without the type, "unknown" would be later than 2020
+        kinds = "('text')" if isinstance(operands[0][1], str) else "('integer', 'real')"
+        parts = [f"typeof({sql}) IN {kinds}"]
+        for name, value in operands:
+            condition = {**_BOUNDS, **_TEXTS}[name]
+            parts.append(condition.format(sql))
+            self.values += [value] if condition.count("?") == 1 else [len(value), value]
+        return " AND ".join(parts)
 
 
-def _parts(wanted: Any, name: str) -> Any:
-    return [wanted] if name == "not" else wanted
+def _values(wanted: Any) -> Collection[Any]:
+    return wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
 
 
-def _conditions(where: Mapping[str, Any], depth: int) -> tuple[list[str], list[Any]]:
-    """Return one condition for each field, in brackets, and the values to bind."""
-    made: list[str] = []
-    values: list[Any] = []
-    for field, wanted in where.items():
-        if not isinstance(field, str):
-            raise StoreError(f"where names the field {quoted(field)}: fields are {_FIELDS}")
-        condition, bound = _group(field, wanted, depth) if field in _GROUPS else _condition(field, wanted)
-        made.append(f"({condition})")
-        values += bound
-    return made, values
-
-
-def _group(name: str, wanted: Any, depth: int) -> tuple[str, list[Any]]:
-    parts = _parts(wanted, name)
-    if not isinstance(parts, Sequence) or not parts or not all(isinstance(part, Mapping) for part in parts):
-        rule = "a mapping of fields to values" if name == "not" else "a list of mappings of fields to values"
-        raise StoreError(f"where {name} is {quoted(wanted)}: give {rule}")
-    if depth >= MAX_DEPTH:
-        raise StoreError(f"where holds more than {MAX_DEPTH} levels of {', '.join(_GROUPS)}: flatten it")
-    made: list[str] = []
-    values: list[Any] = []
-    for part in parts:
-        conditions, bound = _conditions(part, depth + 1)
-        made.append(f"({' AND '.join(conditions) or '1'})")
-        values += bound
-    if name == "not":
-        return f"NOT coalesce({made[0]}, 0)", values  # what is not set is NULL, of which NOT is NULL, too
-    return (" OR " if name == "any" else " AND ").join(made), values
-
-
-def _condition(field: str, wanted: Any) -> tuple[str, list[Any]]:
-    if field == "heading":
-        return _heading_condition(wanted)
-    test = _value_test(field, wanted)
-    if field in _COLUMNS:
-        return test(_COLUMNS[field])
-    if field.startswith(_PREFIX):
-        return _metadata_condition(utf8(field.removeprefix(_PREFIX), "where names a field that"), wanted, test)
-    raise StoreError(f"where names the field {field!r}: fields are {_FIELDS}")
-
-
-def _heading_condition(wanted: Any) -> tuple[str, list[Any]]:
-    titles = [wanted] if isinstance(wanted, str) else wanted
-    if not isinstance(titles, Sequence) or not titles or not all(isinstance(title, str) for title in titles):
-        raise StoreError(f"where heading is {quoted(wanted)}: give a title, or a list of titles from the outermost on")
-    if len(titles) > _MOST_FIELDS:
-        raise StoreError(f"where heading has {len(titles):,} titles: the limit is {_MOST_FIELDS}; give the first ones")
-    sql = " AND ".join("json_extract(c.heading_path, ?) = ?" for _ in titles)
-    return sql, [value for depth, title in enumerate(titles) for value in (f"$[{depth}]", utf8(title, "where heading"))]
-
-
-def _metadata_condition(key: str, wanted: Any, test: _Test) -> tuple[str, list[Any]]:
-    # json_each instead of a JSON path: a key is compared as a value, whatever characters it holds
-    item_sql, item_values = test("item.atom")
-    field_sql, field_values = test("field.atom")
-    # a field that is null in JSON has a NULL atom like one that is a list: only the type distinguishes them
-    condition = (
-        "EXISTS (SELECT 1 FROM json_each(c.custom_metadata) field WHERE field.key = ? AND "
-        f"CASE field.type WHEN 'array' THEN EXISTS (SELECT 1 FROM json_each(field.value) item WHERE {item_sql}) "
-        f"WHEN 'object' THEN 0 ELSE {field_sql} END)"
-    )
-    values = [key, *item_values, *field_values]
-    if _allows_missing(wanted):
-        condition += " OR NOT EXISTS (SELECT 1 FROM json_each(c.custom_metadata) field WHERE field.key = ?)"
-        values.append(key)
-    return condition, values
-
-
-def _allows_missing(wanted: Any) -> bool:
-    return wanted is None or (isinstance(wanted, Iterable) and not isinstance(wanted, str | Mapping) and None in wanted)
-
-
-def _value_test(field: str, wanted: Any) -> _Test:
-    """Return a function from an SQL expression to the condition on it."""
-    if isinstance(wanted, Mapping):
-        return _operator_test(field, wanted)
-    if isinstance(wanted, list | tuple | set | frozenset):
-        return _membership_test([_make_comparable(field, value) for value in wanted])
-    return _membership_test([_make_comparable(field, wanted)])
-
-
-def _operator_test(field: str, wanted: Mapping[str, Any]) -> _Test:
+def _operands(field: str, wanted: Mapping[str, Any]) -> list[tuple[str, Any]]:
     given = quoted(dict(wanted))
     if not wanted or any(name not in _BOUNDS and name not in _TEXTS for name in wanted):
         raise StoreError(f"where {field} is {given}: the operators are {_OPERATORS}; or give a value or a list")
@@ -178,31 +178,7 @@ def _operator_test(field: str, wanted: Mapping[str, Any]) -> _Test:
     if len(texts) > 1 or (field in _KINDS and texts != {_KINDS[field] == "text"}):
         kind = _KINDS.get(field, "number, or each a text")
         raise StoreError(f"where {field} is {given}: each bound must be a {kind}, as nothing else is between")
-    # SQLite sorts every text after every number: without the type, "unknown" would be later than 2020
-    kinds = "('text')" if isinstance(operands[0][1], str) else "('integer', 'real')"
-    parts = [_operation(name, value) for name, value in operands]
-    return lambda sql: (
-        " AND ".join([f"typeof({sql}) IN {kinds}", *(condition.format(sql) for condition, _ in parts)]),
-        [value for _, values in parts for value in values],
-    )
-
-
-def _operation(name: str, value: Any) -> tuple[str, list[Any]]:
-    """Return a condition with {0} in place of what is compared, and the values to bind."""
-    if name in _BOUNDS:
-        return f"{{0}} {_BOUNDS[name]} ?", [value]
-    condition, bind = _TEXTS[name]
-    return condition, bind(value)
-
-
-def _membership_test(wanted: list[Any]) -> _Test:
-    present = [value for value in wanted if value is not None]
-
-    def test(sql: str) -> tuple[str, list[Any]]:
-        condition = f"{sql} IN ({', '.join('?' * len(present))})"
-        return (f"{condition} OR {sql} IS NULL" if len(present) < len(wanted) else condition), present
-
-    return test
+    return operands
 
 
 def _make_comparable(field: str, value: Any) -> Any:

@@ -146,26 +146,15 @@ def _decode_info(row: Sequence[Any]) -> DocumentInfo:
 def read_info(connection: sqlite3.Connection, path: Path) -> StoreInfo:
     """Return how much of everything there is."""
     space = vector_space(connection)
+    model, dimension = (None, None) if space is None else (space.model, space.dimension)
     documents, chunks, parents, vectors, characters = connection.execute(_SUMS).fetchone()
-    tokenizers = connection.execute(
-        "SELECT DISTINCT tokenizer FROM documents WHERE tokenizer IS NOT NULL ORDER BY tokenizer"
-    )
+    names = "SELECT DISTINCT tokenizer FROM documents WHERE tokenizer IS NOT NULL ORDER BY tokenizer"
+    tokenizers = tuple(decode_text(row[0]) for row in connection.execute(names))
+    rows = connection.execute("SELECT scope FROM scopes ORDER BY scope")
+    scopes = tuple(None if row[0] is None else decode_text(row[0]) for row in rows)
+    version, size = schema_version(connection), path.stat().st_size
     return StoreInfo(
-        path,
-        schema_version(connection),
-        documents,
-        chunks,
-        parents,
-        vectors,
-        characters,
-        None if space is None else space.model,
-        None if space is None else space.dimension,
-        tuple(decode_text(row[0]) for row in tokenizers),
-        tuple(
-            None if row[0] is None else decode_text(row[0])
-            for row in connection.execute("SELECT scope FROM scopes ORDER BY scope")
-        ),
-        path.stat().st_size,
+        path, version, documents, chunks, parents, vectors, characters, model, dimension, tokenizers, scopes, size
     )
 
 

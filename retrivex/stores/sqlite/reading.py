@@ -113,12 +113,6 @@ def rank_text(
     chosen = promising(connection, terms, k, restriction, values)
     if chosen is not None:
         restriction, values = f"{restriction}{_PROMISING}", [*values, chosen]
-    return _rank_matches(connection, terms, k, restriction, values)
-
-
-def _rank_matches(
-    connection: sqlite3.Connection, terms: Sequence[str], k: int, restriction: str, values: Sequence[Any]
-) -> Scored:
     expression = " OR ".join(terms)
     statement = (
         "SELECT f.rowid, -f.rank AS score FROM chunk_fts f {} "
@@ -155,7 +149,8 @@ def rank_nearest(
     matrix = vectors.read(connection, space)
     restriction, values = _restriction(connection, scope, where)
     if restriction:
-        places = matrix.find(_allowed(connection, restriction, values))
+        sql = f"SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE 1{restriction}"
+        places = matrix.find([row[0] for row in connection.execute(sql, values)])
         places = places[places >= 0]
     else:
         places = np.arange(len(matrix.rows))
@@ -166,12 +161,6 @@ def rank_nearest(
         raise DamagedRowError("vectors belong to no chunk")
     ranked = sorted((-score, keys[chunk], chunk) for chunk, score in zip(chunks, scores.tolist(), strict=True))
     return [(chunk, -score) for score, _, chunk in ranked[:k]]
-
-
-def _allowed(connection: sqlite3.Connection, restriction: str, values: Sequence[Any]) -> list[int]:
-    """Return the row ids of the chunks that a restriction leaves."""
-    sql = f"SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document WHERE 1{restriction}"
-    return [row[0] for row in connection.execute(sql, values)]
 
 
 def _nearest(rows: Floats, places: Places, query: Floats, k: int) -> tuple[Places, Floats]:

@@ -51,12 +51,12 @@ def encode_chunk(chunk: Chunk) -> tuple[Any, ...]:
             _whole(meta.char_start),
             _whole(meta.char_end),
             None if meta.parent_id is None else storable(meta.parent_id, "parent_id"),
-            _encode_headings(meta.heading_path),
+            None if meta.heading_path is None else utf8(_to_json(list(meta.heading_path)), "heading_path"),
             _whole(meta.page),
             encode_mapping(meta.custom_metadata) if meta.custom_metadata else None,
             encode_time(meta.timestamp),
             _whole(meta.chunk_count),
-            _encode_links(meta.links),
+            utf8(_to_json([[doc_id, int(n)] for doc_id, n in meta.links]), "links") if meta.links else None,
             None if meta.prefix is None else utf8(meta.prefix, "prefix"),
             isinstance(meta.heading_path, list) * _HEADING_IS_LIST + isinstance(meta.links, list) * _LINKS_IS_LIST,
             utf8(chunk.text, "text"),
@@ -75,24 +75,10 @@ def decode_chunk(doc_id: str, scope: str | None, row: Sequence[Any]) -> Chunk:
     """
     chunk_id, start, end, parent_id, headings, page, custom, timestamp, count, links, prefix, kinds, text = row
     try:  # and no context manager: millions of rows are read
-        return Chunk(
-            text,
-            ChunkMetadata(
-                doc_id,
-                chunk_id,
-                start,
-                end,
-                parent_id,
-                None if headings is None else _decode_headings(headings, kinds),
-                page,
-                {} if custom is None else decode_mapping(custom),
-                timestamp,
-                count,
-                scope,
-                _decode_links(links, kinds),
-                prefix,
-            ),
-        )
+        path = None if headings is None else _decode_headings(headings, kinds)
+        own = {} if custom is None else decode_mapping(custom)
+        made = (doc_id, chunk_id, start, end, parent_id, path, page, own, timestamp, count, scope)
+        return Chunk(text, ChunkMetadata(*made, _decode_links(links, kinds), prefix))
     except WRONG_VALUE as error:
         raise DamagedRowError(f"chunk {quoted((doc_id, chunk_id))} cannot be read: {describe_cause(error)}") from error
 
@@ -169,12 +155,6 @@ def _whole(number: int | None) -> int | None:
     return int(number)
 
 
-def _encode_headings(path: Sequence[str] | None) -> str | None:
-    if path is None:
-        return None
-    return utf8(_to_json(list(path)), "heading_path")
-
-
 def _decode_headings(encoded: str, kinds: int) -> Sequence[str]:
     titles = _titles(encoded)
     return list(titles) if kinds & _HEADING_IS_LIST else titles
@@ -184,12 +164,6 @@ def _decode_headings(encoded: str, kinds: int) -> Sequence[str]:
 def _titles(encoded: str) -> tuple[str, ...]:
     """Return the decoded heading path; the chunks of a section share one."""
     return tuple(json.loads(encoded))
-
-
-def _encode_links(links: Sequence[tuple[str, int]]) -> str | None:
-    if not links:
-        return None
-    return utf8(_to_json([[doc_id, int(chunk_id)] for doc_id, chunk_id in links]), "links")
 
 
 def _decode_links(encoded: str | None, kinds: int) -> Sequence[tuple[str, int]]:
