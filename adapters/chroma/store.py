@@ -12,17 +12,7 @@ from chromadb.api import AsyncClientAPI, ClientAPI
 from chromadb.errors import InternalError, NotFoundError
 
 from ..base.clients import is_url, split_url
-from ..base.collection import (
-    ByIds,
-    ByWindows,
-    ClientCollection,
-    Nearest,
-    Record,
-    Records,
-    Request,
-    Scan,
-    Steps,
-)
+from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from ..base.documents import as_int
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName

@@ -48,12 +48,7 @@ class DocstoreChunkStore(FrameworkChunkStore):
     """
 
     def __init__(
-        self,
-        docstore: BaseDocumentStore,
-        make_id: MakeId = colon_id,
-        *,
-        fields: FieldMap | None = None,
-        **options: Any,
+        self, docstore: BaseDocumentStore, make_id: MakeId = colon_id, *, fields: FieldMap | None = None, **options: Any
     ) -> None:
         _check_docstore(docstore)
         asked = Translation(

@@ -15,17 +15,7 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 
 from ..base.clients import is_url
-from ..base.collection import (
-    ByIds,
-    ByWindows,
-    ClientCollection,
-    Nearest,
-    Record,
-    Records,
-    Request,
-    Scan,
-    Steps,
-)
+from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .filters import among, inside, json_path, of_scopes, point_id
