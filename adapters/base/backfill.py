@@ -132,8 +132,7 @@ def _scan(
         counts = [""] * len(passages) if tokenizer is None else _counts(passages, collection, tokenizer)
         for record, passage, count in zip(answer.records, passages, counts, strict=True):
             held = tuple(None if path is None else look_up_path(record.payload, path) for path in paths)
-            scope = passage.fields.read(passage.metadata, "scope")
-            row = _Row(_without_text(passage, record.id), None if scope is None else str(scope), held, count)
+            row = _Row(_without_text(passage, record.id), passage.fields.scope_of(passage.metadata), held, count)
             rows.setdefault(record.id, row)
         after, done = answer.after, done + len(answer.records)
         report("reading", done, None)

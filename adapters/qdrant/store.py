@@ -15,7 +15,18 @@ from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 
 from ..base.clients import is_url
-from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
+from ..base.collection import (
+    ByIds,
+    ByWindows,
+    ClientCollection,
+    Nearest,
+    Record,
+    Records,
+    Request,
+    Scan,
+    Steps,
+    visible,
+)
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .filters import among, inside, json_path, of_scopes, point_id
@@ -68,7 +79,7 @@ class QdrantCollection(ClientCollection):
             ids = [point_id(id) for id in request.ids]
             points = yield lambda client: client.retrieve(**self._asked, ids=ids)
             records = self._read_found(points, None, request).records
-            return Records([record for record in records if self._scope_of(record) in request.scopes])
+            return Records(visible(records, request.scopes, self.fields))
         points, after = yield lambda client: client.scroll(**self._asked, **self._narrow(request))
         return self._read_found(points, after, request)
 
