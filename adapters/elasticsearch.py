@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from retrivex.errors import install_hint
 
 from .base.collection import Nearest, Records, Scan, Steps
-from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
+from .base.fields import FieldMap, colon_id, uuid5_id
 from .base.store import ClientChunkStore
-from .search.collection import MOST_HITS, SearchCollection
+from .search.collection import MOST_HITS, SearchCollection, search_layouts
 from .search.query import Clause
 from .search.store import SearchRetriever
 
@@ -35,13 +34,7 @@ __all__ = [
 
 # As written by langchain-elasticsearch 1.0 (text and vector beside metadata), llama-index-vector-stores-elasticsearch
 # 0.7 (content and embedding beside metadata, which hold the node as JSON) and elasticsearch-haystack 7.1 (flat).
-ELASTICSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
-    **LAYOUTS,
-    "langchain": FieldMap(
-        doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector",), root="metadata"
-    ),
-    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
-}
+ELASTICSEARCH_LAYOUTS = search_layouts("vector")
 """What frameworks write into Elasticsearch."""
 
 _KEEP_OPEN = "30m"  # a point in time, from one page to the next
@@ -116,14 +109,7 @@ class ElasticsearchCollection(SearchCollection):
     def _scan(self, request: Scan) -> Steps[Records]:
         """Page through a point in time, which stays as it is while records are written; `after` lasts half an hour."""
         pit, after = request.after or ((yield self._open)["id"], None)
-        body = {
-            **self._shown,
-            "pit": {"id": pit, "keep_alive": _KEEP_OPEN},
-            "sort": [{"_shard_doc": "asc"}],
-            "size": request.limit,
-            "track_total_hits": False,
-            **({} if after is None else {"search_after": after}),
-        }
+        body = {**self._sorted_by("_shard_doc", request, after), "pit": {"id": pit, "keep_alive": _KEEP_OPEN}}
         answer = yield lambda client: self._search(client, body)
         records, last = self._page(answer["hits"]["hits"], request)
         # left to run out, so that the last page can be asked for again

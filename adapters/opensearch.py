@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from retrivex.errors import install_hint
 
 from .base.collection import Nearest, Records, Scan, Steps
-from .base.fields import LAYOUTS, FieldMap, LayoutName, colon_id, uuid5_id
+from .base.fields import FieldMap, colon_id, uuid5_id
 from .base.store import ClientChunkStore
-from .search.collection import MOST_HITS, SearchCollection
+from .search.collection import MOST_HITS, SearchCollection, search_layouts
 from .search.query import Clause
 from .search.store import SearchRetriever
 
@@ -33,13 +32,7 @@ __all__ = [
 
 # As written by langchain-community 0.4 (text and vector_field beside metadata), llama-index-vector-stores-opensearch
 # 1.3 (content and embedding beside metadata, which hold the node as JSON) and opensearch-haystack 9 (flat).
-OPENSEARCH_LAYOUTS: Mapping[LayoutName, FieldMap] = {
-    **LAYOUTS,
-    "langchain": FieldMap(
-        doc_id=("source", "doc_id", "file_path"), text=("text",), embedding=("vector_field",), root="metadata"
-    ),
-    "llamaindex": replace(LAYOUTS["llamaindex"], text=("content",), root="metadata"),
-}
+OPENSEARCH_LAYOUTS = search_layouts("vector_field")
 """What frameworks write into OpenSearch."""
 
 _FILTER_INSIDE = ("lucene", "faiss")  # engines that look for neighbours among the records that a filter lets through
@@ -119,13 +112,7 @@ class OpenSearchCollection(SearchCollection):
 
     def _scan(self, request: Scan) -> Steps[Records]:
         """Page through the index by `_id`: the one order that a later run finds again."""
-        body = {
-            **self._shown,
-            "sort": [{"_id": "asc"}],
-            "size": request.limit,
-            "track_total_hits": False,
-            **({} if request.after is None else {"search_after": request.after}),
-        }
+        body = self._sorted_by("_id", request, request.after)
         answer = yield lambda client: self._search(client, body)
         return Records(*self._page(answer["hits"]["hits"], request))
 

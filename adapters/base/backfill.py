@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -17,9 +14,9 @@ from retrivex.merging.stored_cuts import count_and_cut, unpack
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
 
-from .collection import Collection, Record, Scan
+from .collection import Collection, Scan
 from .documents import Passage, as_int, linked_chains
-from .fields import FieldMap, look_up_path
+from .fields import look_up_path
 from .retries import RetryingCollection
 from .store import read_record
 
@@ -54,13 +51,24 @@ class Backfilled:
     counted: int = 0
 
 
-_RECORDS = """
-CREATE TABLE record (
-    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, doc_id TEXT, scope TEXT, known INTEGER, page INTEGER,
-    start INTEGER, before TEXT, after TEXT, number INTEGER, chunks INTEGER, held TEXT, count TEXT
-)
-"""
-"""What is known of each record, in a database that SQLite keeps on the disk and deletes with the connection."""
+@dataclass(slots=True)
+class _Row:
+    """What is kept of a record while it is numbered: less than a kilobyte.
+
+    Parameters
+    ----------
+    passage : without its text, and with no other metadata than its page; without a document where it has no text
+    scope : whom it belongs to
+    held : what it has already where something may be written, a value for each path
+    count : what its field for counts has to hold
+    place : its number, and how many chunks its document has; None until it is numbered
+    """
+
+    passage: Passage
+    scope: str | None
+    held: tuple[Any, ...]
+    count: str
+    place: tuple[int, int] | None = None
 
 
 def backfill(
@@ -100,138 +108,90 @@ def backfill(
         raise StoreError(f"batch is {batch!r}: it must be a whole number from 1 to 10,000")
     if tokenizer is not None and not write:
         raise StoreError("counts are kept in the collection only: backfill with write=True (--write), or without them")
-    path = None
+    paths = [collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")]
     if tokenizer is not None:
-        path = RetryingCollection(collection).run(partial(path_of_counts, collection, _ANOTHER_FIELD))
-    with closing(sqlite3.connect("")) as connection, connection:
-        _scan(connection, collection, path, tokenizer, batch, report)
-        made = _number(connection, by_order, report)
-        written, counted = _write(connection, collection, path, batch, report) if write else (0, 0)
-    return Backfilled(**made, written=written, counted=counted)
+        paths.append(RetryingCollection(collection).run(partial(path_of_counts, collection, _ANOTHER_FIELD)))
+    rows = _scan(collection, paths, tokenizer, batch, report)
+    made = _number(rows, by_order, report)
+    return _write(rows, collection, paths, batch, report, made) if write else made
 
 
 # ---- reading
 
 
 def _scan(
-    connection: sqlite3.Connection,
-    collection: Collection,
-    path: str | None,
-    tokenizer: Tokenizer | None,
-    batch: int,
-    report: Report,
-) -> None:
+    collection: Collection, paths: Sequence[str | None], tokenizer: Tokenizer | None, batch: int, report: Report
+) -> dict[str, _Row]:
     """Read what numbering needs, and count texts: all before anything is written, as some stores move what changes."""
-    written = [collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")]
-    paths = [one for one in (*written, path) if one is not None]
-    connection.execute(_RECORDS)
+    rows: dict[str, _Row] = {}
     retrying = RetryingCollection(collection)
     after, done = None, 0
     while True:
         answer = retrying.ask(Scan(after, batch))
         passages = [read_record(record, collection) for record in answer.records]
         counts = [""] * len(passages) if tokenizer is None else _counts(passages, collection, tokenizer)
-        connection.executemany(
-            "INSERT OR IGNORE INTO record (id, doc_id, scope, known, page, start, before, after, held, count) "
-            "VALUES (?,?,?,?,?,?,?,?,?,?)",
-            [
-                (*_row(record.id, passage), _held_fields(record, paths), count)
-                for record, passage, count in zip(answer.records, passages, counts, strict=True)
-            ],
-        )
+        for record, passage, count in zip(answer.records, passages, counts, strict=True):
+            held = tuple(None if path is None else look_up_path(record.payload, path) for path in paths)
+            row = _Row(_without_text(passage, record.id), passage.fields.scope_of(passage.metadata), held, count)
+            rows.setdefault(record.id, row)
         after, done = answer.after, done + len(answer.records)
         report("reading", done, None)
         if after is None:
-            return
+            return rows
 
 
-def _row(id: str, passage: Passage) -> tuple[Any, ...]:
-    # names as JSON in ASCII: a file cannot hold half surrogate pairs
-    doc_id = None if passage.doc_id is None or not passage.text else json.dumps(passage.doc_id)
-    page = passage.fields.read(passage.metadata, "page")
-    scope = passage.fields.read(passage.metadata, "scope")
-    return (
-        id,
-        doc_id,
-        json.dumps(None if scope is None else str(scope)),
-        passage.chunk_id,
-        as_int(page),
-        passage.char_start,
-        passage.before,
-        passage.after,
-    )
-
-
-def _held_fields(record: Record, paths: Sequence[str]) -> str:
-    """Return what a record holds already of what may be written to it."""
-    return json.dumps({path: look_up_path(record.payload, path) for path in paths}, default=str)
+def _without_text(passage: Passage, id: str) -> Passage:
+    page = {"page": as_int(passage.fields.read(passage.metadata, "page"))}
+    doc_id = passage.doc_id if passage.text else None
+    return replace(passage, text="", metadata=page, id=id, doc_id=doc_id, embedding=None)
 
 
 # ---- numbering
 
 
-def _number(connection: sqlite3.Connection, by_order: bool, report: Report) -> dict[str, Any]:
-    (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
-    (orphans,) = connection.execute("SELECT count(*) FROM record WHERE doc_id IS NULL").fetchone()
+def _number(rows: Mapping[str, _Row], by_order: bool, report: Report) -> Backfilled:
     # a document of one tenant is another one than that of the same name of another
-    names = connection.execute("SELECT DISTINCT doc_id, scope FROM record WHERE doc_id IS NOT NULL").fetchall()
+    documents: dict[tuple[str, str | None], list[_Row]] = {}
+    for row in rows.values():
+        if row.passage.doc_id is not None:
+            documents.setdefault((row.passage.doc_id, row.scope), []).append(row)
     how: Counter[How] = Counter()
     unnumbered: dict[str, str] = {}
     failed = 0
-    for done, name in enumerate(names, 1):
-        found = _numbers(_passages(connection, name), by_order)
+    for done, ((doc_id, _), group) in enumerate(documents.items(), 1):
+        found = _numbers([row.passage for row in group], by_order)
         if isinstance(found, str):
             failed += 1
             if len(unnumbered) < 100:
-                unnumbered[json.loads(name[0])] = found
+                unnumbered[doc_id] = found
         else:
-            how[found[0]] += 1
-            rows = [(number, len(found[1]), id) for id, number in found[1]]
-            connection.executemany("UPDATE record SET number = ?, chunks = ? WHERE id = ?", rows)
-        report("numbering", done, len(names))
-    return {
-        "records": records,
-        "documents": dict(how),
-        "unnumbered": unnumbered,
-        "unnumbered_count": failed,
-        "orphans": orphans,
-    }
+            source, numbers = found
+            how[source] += 1
+            for row in group:
+                row.place = numbers[row.passage.id], len(group)
+        report("numbering", done, len(documents))
+    orphans = sum(row.passage.doc_id is None for row in rows.values())
+    return Backfilled(len(rows), dict(how), unnumbered, failed, orphans)
 
 
-_NAMES = FieldMap()
-
-
-def _passages(connection: sqlite3.Connection, name: tuple[str, str]) -> list[Passage]:
-    rows = connection.execute(
-        "SELECT id, known, page, start, before, after FROM record WHERE doc_id = ? AND scope = ? ORDER BY seq", name
-    )
-    return [
-        Passage(
-            "", {"page": page}, _NAMES, id=id, doc_id=name[0], chunk_id=known, char_start=start, before=before,
-            after=after,
-        )
-        for id, known, page, start, before, after in rows
-    ]  # fmt: skip
-
-
-def _numbers(group: Sequence[Passage], by_order: bool) -> tuple[How, list[tuple[str, int]]] | str:
-    """Return where the numbers of a document come from, and id and number of each piece; or why there are none."""
+def _numbers(group: Sequence[Passage], by_order: bool) -> tuple[How, dict[str | None, int]] | str:
+    """Return where the numbers of a document come from, and that of each piece by its id; or why there are none."""
     numbered = [passage.chunk_id for passage in group if passage.chunk_id is not None]
     if len(numbered) == len(group):
         twice = [number for number, count in Counter(numbered).items() if count > 1]
         if twice:
             return f"number {twice[0]} is there {numbered.count(twice[0])} times"
-        return "numbers", [(_id(passage), number) for passage, number in zip(group, numbered, strict=True)]
+        return "numbers", {passage.id: number for passage, number in zip(group, numbered, strict=True)}
     if any(passage.before or passage.after for passage in group):
-        return "links", list(_number_along(linked_chains(group)))
+        return "links", _number_along(linked_chains(group))
     if all(passage.char_start is not None for passage in group):
         ordered = sorted(group, key=_offset)
         if all(_offset(left) < _offset(right) for left, right in pairwise(ordered)):
-            return "offsets", list(_number_along([ordered]))
+            return "offsets", _number_along([ordered])
         if not by_order:
             return "two pieces begin at the same offset: offsets do not say which comes first"
     if by_order or len(group) == 1:
-        return "order", list(_number_along([group]))
+        return "order", _number_along([group])
     if numbered:
         return f"only {len(numbered)} of {len(group)} pieces have a number"
     return (
@@ -245,19 +205,16 @@ def _offset(passage: Passage) -> tuple[int, int]:
     return (0 if page is None else page, passage.char_start or 0)
 
 
-def _number_along(chains: Sequence[Sequence[Passage]]) -> Iterator[tuple[str, int]]:
-    """Yield numbers along chains, one after the other, with one left out between: their ends are no neighbours."""
+def _number_along(chains: Sequence[Sequence[Passage]]) -> dict[str | None, int]:
+    """Return numbers along chains, one after the other, with one left out between: their ends are no neighbours."""
+    numbers: dict[str | None, int] = {}
     number = 0
     for chain in chains:
         for passage in chain:
-            yield _id(passage), number
+            numbers[passage.id] = number
             number += 1
         number += 1
-
-
-def _id(passage: Passage) -> str:
-    assert passage.id is not None  # every record has one
-    return passage.id
+    return numbers
 
 
 # ---- counting
@@ -339,37 +296,35 @@ def _cuts_hold(stored: StoredCount, passage: Passage) -> bool:
 
 
 def _write(
-    connection: sqlite3.Connection, collection: Collection, counts: str | None, batch: int, report: Report
-) -> tuple[int, int]:
-    """Set what records do not hold yet: numbers of those that have one, and counts; return how many now have them."""
-    paths = [collection.fields.path(name) for name in ("doc_id", "chunk_id", "chunk_count")]
+    rows: Mapping[str, _Row],
+    collection: Collection,
+    paths: Sequence[str | None],
+    batch: int,
+    report: Report,
+    made: Backfilled,
+) -> Backfilled:
+    """Set what records do not hold yet: numbers of those that have one, and counts; say how many now have them."""
     if paths[0] is None or paths[1] is None:
         raise StoreError(f"{collection.name} has no field for document or number: name them with fields=FieldMap(...)")
     retrying = RetryingCollection(collection)
-    numbered, counted, total = connection.execute(
-        "SELECT count(number), count(nullif(count, '')), count(*) FROM record"
-    ).fetchone()
-    rows = connection.execute("SELECT id, doc_id, number, chunks, count, held FROM record ORDER BY seq")
-    done = 0
-    while some := rows.fetchmany(batch):
-        changes = {id: _changes(row, paths, counts) for id, *row in some}
+    ids = list(rows)
+    for start in range(0, len(ids), batch):
+        changes = {id: _changes(rows[id], paths) for id in ids[start : start + batch]}
         wanted = {id: values for id, values in changes.items() if values}
         if wanted:
             retrying.run(partial(collection.write, wanted))
-        done += len(some)
-        report("writing", done, total)
-    return numbered, counted
+        report("writing", min(start + batch, len(ids)), len(ids))
+    written = sum(row.place is not None for row in rows.values())
+    return replace(made, written=written, counted=sum(bool(row.count) for row in rows.values()))
 
 
-def _changes(row: Sequence[Any], paths: Sequence[str | None], counts: str | None) -> dict[str, Any]:
-    doc_id, number, chunks, count, held = row
-    named = json.loads(doc_id) if doc_id is not None else None
-    values = dict(zip(paths, (named, number, chunks), strict=True)) if number is not None else {}
-    values |= {counts: count} if count else {}
-    known = json.loads(held)
+def _changes(row: _Row, paths: Sequence[str | None]) -> dict[str, Any]:
+    named = row.passage.doc_id
+    numbers = (None, None, None) if row.place is None else (named, *row.place)
+    values = (*numbers, row.count or None)[: len(paths)]
     # a document that is kept as a number stays one
     return {
         path: value
-        for path, value in values.items()
-        if path is not None and known[path] != value and str(known[path]) != named
+        for path, value, held in zip(paths, values, row.held, strict=True)
+        if path is not None and value is not None and held != value and str(held) != named
     }

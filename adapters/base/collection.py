@@ -19,7 +19,7 @@ from retrivex.text.addresses import without_credentials
 from retrivex.timeouts import call_in_time
 
 from .clients import check_timeout, either_client
-from .documents import Passage
+from .documents import Passage, as_int
 from .failures import Failure, failure_of
 from .fields import LAYOUTS, FieldMap, LayoutName, field_map
 
@@ -114,6 +114,19 @@ def by_range(windows: Sequence[Window]) -> dict[tuple[int, int], list[str]]:
     for window in windows:
         documents.setdefault((window.start, window.end), []).append(window.doc_id)
     return documents
+
+
+def within(records: Sequence[Record], windows: Sequence[Window], fields: FieldMap) -> list[Record]:
+    """Return the records that lie in one of the windows: some stores find more than they were asked for."""
+    wanted = {(window.doc_id, n) for window in windows for n in range(window.start, window.end)}
+    read = [(record, fields.inside(record.payload) or {}) for record in records]
+    places = [(str(fields.read(inner, "doc_id")), as_int(fields.read(inner, "chunk_id"))) for _, inner in read]
+    return [record for (record, _), place in zip(read, places, strict=True) if place in wanted]
+
+
+def visible(records: Sequence[Record], scopes: Scopes, fields: FieldMap) -> list[Record]:
+    """Return the records that `scopes` may see; what has none, or cannot be read, belongs to nobody."""
+    return [record for record in records if fields.scope_of(fields.inside(record.payload) or {}) in scopes]
 
 
 def check_collection(given: Any) -> Collection:
@@ -225,12 +238,6 @@ class Collection:
     def failure(self, error: Exception) -> Failure:
         """Say what an error of the client means."""
         return failure_of(error)
-
-    def _scope_of(self, record: Record) -> str | None:
-        """Return whom a record belongs to; what belongs to nobody, or cannot be read, has none."""
-        inner = self.fields.inside(record.payload)
-        scope = None if inner is None else self.fields.read(inner, "scope")
-        return None if scope is None else str(scope)
 
     def close(self) -> None:
         """Close the client that was made for this collection; one of the caller's stays open."""

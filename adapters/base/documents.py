@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, TypeVar
@@ -65,7 +65,7 @@ class Passage:
     def to_chunk(self, doc_id: str, chunk_id: int, chunk_count: int | None = None) -> Chunk:
         """Return it as a chunk at a place of the caller's choice."""
         read = self.fields.read
-        headings, page, scope = self._headings(), read(self.metadata, "page"), read(self.metadata, "scope")
+        headings, page = self._headings(), read(self.metadata, "page")
         own: dict[str, Any] = {} if self.id is None else {ID_KEY: self.id}
         parent, timestamp = self.parent_id or read(self.metadata, "parent_id"), read(self.metadata, "timestamp")
         counted = as_int(read(self.metadata, "chunk_count")) or chunk_count
@@ -84,7 +84,7 @@ class Passage:
             custom_metadata=shown | own,
             timestamp=as_time(timestamp),
             chunk_count=counted,
-            scope=None if scope is None else str(scope),
+            scope=self.fields.scope_of(self.metadata),
             links=as_links(read(self.metadata, "links")),
             prefix=prefix if isinstance(prefix, str) else None,
         )
@@ -203,7 +203,7 @@ def explain_missing_position(passage: Passage, *, among_pieces: bool) -> str:
 # ---- a store made of Documents or nodes
 
 
-class NumberedChunks(Mapping[ChunkKey, Chunk]):
+class NumberedChunks(dict[ChunkKey, Chunk]):
     """Chunks by `(doc_id, chunk_id)` that also finds the chunk of a hit without a number.
 
     Parameters
@@ -216,25 +216,16 @@ class NumberedChunks(Mapping[ChunkKey, Chunk]):
     def __init__(
         self, chunks: Iterable[Chunk], row_ends: Iterable[ChunkKey] = (), warnings: Sequence[str] = ()
     ) -> None:
+        super().__init__(index_chunks(chunks))
         self.row_ends = frozenset(row_ends)
         self.warnings = tuple(warnings)
-        self._chunks = index_chunks(chunks)
         self._by_id: dict[str, Chunk] = {}
         self._by_text: dict[tuple[str, str], list[Chunk]] = {}
-        for chunk in self._chunks.values():
+        for chunk in self.values():
             own_id = chunk.metadata.custom_metadata.get(ID_KEY)
             if own_id is not None:
                 self._by_id[own_id] = chunk
             self._by_text.setdefault((chunk.metadata.doc_id, chunk.text), []).append(chunk)
-
-    def __getitem__(self, key: ChunkKey) -> Chunk:
-        return self._chunks[key]
-
-    def __iter__(self) -> Iterator[ChunkKey]:
-        return iter(self._chunks)
-
-    def __len__(self) -> int:
-        return len(self._chunks)
 
     def locate(self, passage: Passage) -> Chunk | None:
         """Return the chunk that `passage` is: by its id, or by document and text, repeated texts by their metadata."""

@@ -102,6 +102,11 @@ class FieldMap:
         """Return what `metadata` has under the first name for `name` that is present; None where none is."""
         return next((value for key in getattr(self, name) if (value := look_up_path(metadata, key)) is not None), None)
 
+    def scope_of(self, metadata: Mapping[str, Any]) -> str | None:
+        """Return whom a piece belongs to; None where it belongs to nobody."""
+        scope = self.read(metadata, "scope")
+        return None if scope is None else str(scope)
+
     def key(self, metadata: Mapping[str, Any], name: str) -> str | None:
         """Return the first name for `name` that is present in `metadata`; None where none is."""
         return next((key for key in getattr(self, name) if look_up_path(metadata, key) is not None), None)

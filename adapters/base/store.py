@@ -80,12 +80,7 @@ class VectorChunkStore(_Asking):
     in_process = False
 
     def __init__(
-        self,
-        collection: Collection,
-        *,
-        make_id: MakeId | None = None,
-        retries: int = 2,
-        batch_limit: int | None = None,
+        self, collection: Collection, *, make_id: MakeId | None = None, retries: int = 2, batch_limit: int | None = None
     ) -> None:
         super().__init__(collection, retries)
         check_limit("batch_limit", batch_limit)

@@ -22,8 +22,9 @@ from ..base.collection import (
     Request,
     Scan,
     Steps,
+    visible,
+    within,
 )
-from ..base.documents import as_int
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from ..base.store import ClientChunkStore, ClientRetriever
@@ -94,9 +95,8 @@ class ChromaCollection(ClientCollection):
             ended = len(found) < request.limit
             return Records(found, None if ended else (request.after or 0) + len(found))
         if isinstance(request, ByWindows):
-            places = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
-            found = [record for record in found if self._place(record) in places]
-        return Records([record for record in found if self._scope_of(record) in request.scopes])
+            found = within(found, request.windows, self.fields)
+        return Records(visible(found, request.scopes, self.fields))
 
     @staticmethod
     def connect(address: str, api_key: str | None) -> ClientAPI:
@@ -155,10 +155,6 @@ class ChromaCollection(ClientCollection):
 
     # ---- answers
 
-    def _place(self, record: Record) -> tuple[str, int | None]:
-        metadata = record.payload[_METADATA]
-        return str(metadata.get(self.fields.doc_id[0])), as_int(metadata.get(self.fields.chunk_id[0]))
-
     def _nearest(self, opened: Any, request: Nearest) -> Steps[Records]:
         """Ask for hits; where there are fewer than `k`, say why there may be more."""
         where = all_of(of_scopes(self.fields, request.scopes))
@@ -171,7 +167,7 @@ class ChromaCollection(ClientCollection):
             include=self._list_included("documents", "metadatas", "distances"),
         )
         found = _read_hits(answer, _space_of(opened))
-        seen = [record for record in found if self._scope_of(record) in request.scopes][: request.k]
+        seen = visible(found, request.scopes, self.fields)[: request.k]
         if len(seen) == request.k:
             return Records(seen)
         if len(found) == wanted:

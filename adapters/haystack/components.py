@@ -201,22 +201,14 @@ class RetriVexRanker:
 
     @component.output_types(documents=list[Document], warnings=list[str])
     def run(
-        self,
-        query: str,
-        documents: list[Document],
-        top_k: int | None = None,
-        scope: str | list[str] | None = None,
+        self, query: str, documents: list[Document], top_k: int | None = None, scope: str | list[str] | None = None
     ) -> dict[str, Any]:
         """Return spans of `documents`; arguments and result as of `RetriVexRetriever.run`."""
         return self._spans.compose(documents, query, top_k=top_k, scope=scope)
 
     @component.output_types(documents=list[Document], warnings=list[str])
     async def run_async(
-        self,
-        query: str,
-        documents: list[Document],
-        top_k: int | None = None,
-        scope: str | list[str] | None = None,
+        self, query: str, documents: list[Document], top_k: int | None = None, scope: str | list[str] | None = None
     ) -> dict[str, Any]:
         """Do the same, awaiting the store."""
         return await self._spans.acompose(documents, query, top_k=top_k, scope=scope)

@@ -21,12 +21,7 @@ from ..base.results import span_id, span_metadata
 def read_document(document: Document, names: FieldMap) -> Passage:
     """Return a Document without its framework; one without text has an empty one."""
     return read_passage(
-        document.content or "",
-        document.meta,
-        names,
-        id=document.id,
-        score=document.score,
-        embedding=document.embedding,
+        document.content or "", document.meta, names, id=document.id, score=document.score, embedding=document.embedding
     )
 
 

@@ -18,17 +18,7 @@ from numpy.typing import NDArray
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
 
-from ..base.collection import (
-    ByIds,
-    ByWindows,
-    ClientCollection,
-    Nearest,
-    Record,
-    Records,
-    Request,
-    Scan,
-    Steps,
-)
+from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever

@@ -49,12 +49,7 @@ class VectorStoreChunkStore(FrameworkChunkStore):
     """
 
     def __init__(
-        self,
-        vectorstore: VectorStore,
-        make_id: MakeId = colon_id,
-        *,
-        fields: FieldMap | None = None,
-        **options: Any,
+        self, vectorstore: VectorStore, make_id: MakeId = colon_id, *, fields: FieldMap | None = None, **options: Any
     ) -> None:
         kind = type(vectorstore)
         if not isinstance(vectorstore, VectorStore) or (

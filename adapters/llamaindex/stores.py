@@ -48,12 +48,7 @@ class DocstoreChunkStore(FrameworkChunkStore):
     """
 
     def __init__(
-        self,
-        docstore: BaseDocumentStore,
-        make_id: MakeId = colon_id,
-        *,
-        fields: FieldMap | None = None,
-        **options: Any,
+        self, docstore: BaseDocumentStore, make_id: MakeId = colon_id, *, fields: FieldMap | None = None, **options: Any
     ) -> None:
         _check_docstore(docstore)
         asked = Translation(
@@ -139,12 +134,8 @@ class DocstoreParentStore:
         return {
             node.node_id: node.get_content(metadata_mode=MetadataMode.NONE)
             for node in nodes
-            if self._scope(node) in allowed
+            if self._fields.scope_of(node.metadata) in allowed
         }
-
-    def _scope(self, node: BaseNode) -> str | None:
-        scope = self._fields.read(node.metadata, "scope")
-        return None if scope is None else str(scope)
 
 
 def _check_docstore(docstore: object) -> BaseDocumentStore:

@@ -164,7 +164,7 @@ class Table:
 
     def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:
         """Return the condition that a row may be seen; a table without any of the fields holds rows without a scope."""
-        found = list(self.scope_fields(fields).values())
+        found = [field for path in fields.paths("scope") if (field := self.field(path)) is not None]
         bound: Values = {}
 
         def is_among(field: Field, names: Sequence[str]) -> Composed:
@@ -177,11 +177,6 @@ class Table:
         if not found and None in scopes:
             either = [SQL("TRUE")]
         return SQL("({})").format(SQL(" OR ").join(either or [SQL("FALSE")])), bound
-
-    def scope_fields(self, fields: FieldMap) -> dict[str, Field]:
-        """Return where a scope may be, by path, in the order in which rows are read."""
-        asked = [(path, self.field(path)) for path in fields.paths("scope")]
-        return {path: field for path, field in asked if field is not None}
 
 
 LEARN = SQL(

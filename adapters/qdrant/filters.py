@@ -28,10 +28,7 @@ def inside(windows: Sequence[Window], scopes: Scopes, fields: FieldMap) -> model
     document, number = (key_of(name, fields) for name in ("doc_id", "chunk_id"))
     clauses: list[models.Condition] = [
         models.Filter(
-            must=[
-                _one_of(doc_ids, document),
-                models.FieldCondition(key=number, range=models.Range(gte=start, lt=end)),
-            ]
+            must=[_one_of(doc_ids, document), models.FieldCondition(key=number, range=models.Range(gte=start, lt=end))]
         )
         for (start, end), doc_ids in by_range(windows).items()
     ]

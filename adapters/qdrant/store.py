@@ -25,6 +25,7 @@ from ..base.collection import (
     Request,
     Scan,
     Steps,
+    visible,
 )
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
@@ -78,7 +79,7 @@ class QdrantCollection(ClientCollection):
             ids = [point_id(id) for id in request.ids]
             points = yield lambda client: client.retrieve(**self._asked, ids=ids)
             records = self._read_found(points, None, request).records
-            return Records([record for record in records if self._scope_of(record) in request.scopes])
+            return Records(visible(records, request.scopes, self.fields))
         points, after = yield lambda client: client.scroll(**self._asked, **self._narrow(request))
         return self._read_found(points, after, request)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from retrivex.errors import StoreError
 
 from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
+from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from .fields import IndexFields
 from .mapping import IndexMapping
 from .query import Clause, all_of, in_windows
@@ -20,6 +22,14 @@ MOST_HITS = 10_000
 BATCH_LIMIT = 500
 """Chunks of one request: a cluster refuses a search of more than `indices.query.bool.max_clause_count` clauses, which
 is never less than 1,024; a window takes two."""
+
+
+def search_layouts(vector: str) -> Mapping[LayoutName, FieldMap]:
+    """Return what frameworks write into an index: text and `vector`, or content and embedding, beside metadata."""
+    names = ("source", "doc_id", "file_path")
+    langchain = FieldMap(doc_id=names, text=("text",), embedding=(vector,), root="metadata")
+    llamaindex = replace(LAYOUTS["llamaindex"], text=("content",), root="metadata")
+    return {**LAYOUTS, "langchain": langchain, "llamaindex": llamaindex}
 
 
 class SearchCollection(ClientCollection):
@@ -134,6 +144,11 @@ class SearchCollection(ClientCollection):
     @abstractmethod
     def _scan(self, request: Scan) -> Steps[Records]:
         """Return the records after `request.after`, in a fixed order."""
+
+    def _sorted_by(self, field: str, request: Scan, after: Any) -> dict[str, Any]:
+        """Return the search for the page after the place `after`."""
+        body = {**self._shown, "sort": [{field: "asc"}], "size": request.limit, "track_total_hits": False}
+        return body if after is None else {**body, "search_after": after}
 
     def _page(self, hits: Sequence[Mapping[str, Any]], request: Scan) -> tuple[list[Record], Any]:
         """Return the records of a page, and the place of the last one where others may follow."""

@@ -55,16 +55,10 @@ class IndexFields:
                         f"(its vector fields: {', '.join(vectors) or 'none'})"
                     )
             case ByWindows():
-                return self.advice()
+                doc_id, chunk_id = self.path("doc_id"), self.path("chunk_id")
+                advice = self.mapping.advice(doc_id, chunk_id) if doc_id and chunk_id else None
+                return None if advice is None else f"{self.name}: {advice}"
         return None
-
-    def advice(self) -> str | None:
-        """Say how the document and the chunk number must be mapped; None where they are."""
-        doc_id, chunk_id = self.path("doc_id"), self.path("chunk_id")
-        if doc_id is None or chunk_id is None:
-            return None
-        advice = self.mapping.advice(doc_id, chunk_id)
-        return None if advice is None else f"{self.name}: {advice}"
 
     def in_scope(self, scopes: Scopes) -> list[Clause]:
         """Return what matches records that `scopes` may see.

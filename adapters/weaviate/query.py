@@ -14,8 +14,7 @@ from weaviate.collections.classes.filters import FilterReturn
 
 from retrivex.errors import StoreError
 
-from ..base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes
-from ..base.documents import as_int
+from ..base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes, visible, within
 from ..base.fields import FieldMap
 from .properties import Properties, by_scopes, by_windows
 
@@ -117,11 +116,12 @@ class WeaviateQuery:
             case Scan():
                 return Records(records, records[-1].id if len(records) == self.limit(request) else None)
             case ByWindows():
-                return Records(self._drop_inexact(records, request))
+                # what matched by its words alone: an index of words finds `a b` for `b a`
+                return Records(within(records, request.windows, self.fields))
         return Records(records)
 
     def _best(self, records: Sequence[Record], request: Nearest) -> Records:
-        seen = [record for record in records if self._scope(record) in request.scopes]
+        seen = visible(records, request.scopes, self.fields)
         short = len(seen) < min(request.k, len(records)) and len(records) == self.limit(request)
         warning = (
             f"{self.name}: of the {len(records)} nearest records only {len(seen)} may be seen, so that fewer hits than "
@@ -129,23 +129,6 @@ class WeaviateQuery:
             "tokenization=Tokenization.FIELD, and the collection index_null_state=True"
         )
         return Records(seen[: request.k], warnings=(warning,) if short else ())
-
-    def _drop_inexact(self, records: Sequence[Record], request: ByWindows) -> list[Record]:
-        """Leave out what matched by its words alone: an index of words finds `a b` for `b a`."""
-        wanted = {(window.doc_id, n) for window in request.windows for n in range(window.start, window.end)}
-        return [
-            record
-            for record in records
-            if (str(self._read(record, "doc_id")), as_int(self._read(record, "chunk_id"))) in wanted
-        ]
-
-    def _read(self, record: Record, name: str) -> Any:
-        inner = self.fields.inside(record.payload)
-        return None if inner is None else self.fields.read(inner, name)
-
-    def _scope(self, record: Record) -> str | None:
-        scope = self._read(record, "scope")
-        return None if scope is None else str(scope)
 
     def _record(self, found: Any) -> Record:
         distance = None if found.metadata is None else found.metadata.distance
