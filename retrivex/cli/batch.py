@@ -17,6 +17,7 @@ from retrivex.cli.collections import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.terminal import counted, note, one_line, progress, write_json, write_text
+from retrivex.config import RetrievalConfig
 from retrivex.errors import ChunkError
 from retrivex.loading.report import LoadReport, describe_kinds
 
@@ -72,7 +73,9 @@ def jobs() -> None:
 
 
 @batch.command("compose", cls=Command, epilog=options.describe_options())
+@options.taking(retrieval=options.make_config)
 def compose(
+    *,
     requests: Annotated[
         Path, typer.Argument(metavar="REQUESTS", help="A Parquet file of requests, or a folder of them.")
     ],
@@ -84,14 +87,7 @@ def compose(
     address: Address = None,
     collection: CollectionName = "",
     layout: Layout = "retrivex",
-    budget: options.Budget = None,
-    window: options.WindowSize = None,
-    k: options.BestHits = None,
-    effort: options.EffortLevel = None,
-    order: options.Order = None,
-    preset: options.Preset = None,
-    config: options.ConfigFile = None,
-    settings: options.Settings = None,
+    retrieval: RetrievalConfig,
     as_json: options.AsJson = False,
 ) -> None:
     """Compose a context for every row of requests; a row that fails carries its error, and the others go on.
@@ -104,9 +100,6 @@ def compose(
       retrivex batch compose requests.parquet -o contexts/
       retrivex batch compose requests/ -o contexts/ --engine ray --store sqlite --address handbook.db
     """
-    retrieval = options.make_config(
-        preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
-    )
     batches = import_module("retrivex.batch")
     place = _place(store, address, collection, layout)
     if place is not None:

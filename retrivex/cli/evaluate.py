@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from retrivex.cli.answers import answer_run
-from retrivex.cli.endpoints import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_KEY_VARIABLE,
-    AnswerFile,
-    Concurrency,
-    KeyVariable,
-    ModelOptions,
-    OptionalModelName,
-    OptionalModelUrl,
-    SpendCapTokens,
-    open_endpoint,
-)
+from retrivex.cli.endpoints import EndpointOptions, OptionalModelName, OptionalModelUrl
 from retrivex.cli.failures import SOME_FAILED
-from retrivex.cli.options import AsJson
+from retrivex.cli.options import AsJson, taking
 from retrivex.cli.tables import print_table
 from retrivex.cli.terminal import note, note_each, one_line, progress, write_json, write_text
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.answers import AnsweredRows, answer_sets
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.report.verdict import small_budgets
-from retrivex.evaluation.run import ORDERS, Plan, summarise
+from retrivex.evaluation.run import ORDERS, Plan, sets_of, summarise, write_run
 from retrivex.evaluation.run import evaluate as run_plan
 from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
 from retrivex.evaluation.run.measure_words import write_measure
-from retrivex.evaluation.run.results import MANIFEST
+from retrivex.evaluation.run.results import read_manifest
 from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
@@ -58,7 +49,9 @@ _NAMES = ("set_name", "retriever", "composer", "order")
 _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed")
 
 
+@taking(asking=EndpointOptions)
 def evaluate(
+    *,
     questions: Annotated[
         Path | None,
         typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False, exists=True),
@@ -146,11 +139,7 @@ def evaluate(
     ] = False,
     model_url: OptionalModelUrl = None,
     model: OptionalModelName = None,
-    api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
-    answers: AnswerFile = None,
-    spend_cap: SpendCapTokens = None,
-    concurrency: Concurrency = DEFAULT_CONCURRENCY,
-    model_option: ModelOptions = None,
+    asking: EndpointOptions,
     as_json: AsJson = False,
 ) -> None:
     """Measure contexts on your own questions, or on public sets, beside plain nearest chunks.
@@ -190,15 +179,7 @@ def evaluate(
     endpoint = None
     if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
         out.mkdir(parents=True, exist_ok=True)
-        endpoint = open_endpoint(
-            model_url,
-            model,
-            key_variable=api_key_env,
-            answers=answers or out / "answers.db",
-            spend_cap=spend_cap,
-            concurrency=concurrency,
-            options=model_option,
-        )
+        endpoint = asking.open(model_url, model, out / "answers.db")
     mine = [] if questions is None or documents is None else [own(questions, documents)]
     with progress("evaluating") as bar:
 
@@ -209,11 +190,10 @@ def evaluate(
         answered = None
         if endpoint is not None and model is not None:
             with endpoint:
-                answered = answer_run(
-                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts,
-                    report=lambda done, total: reporter("answering", done, total),
-                )  # fmt: skip
+                every = chain(mine, (found for _, found in sets_of(plan.sets, plan.data)))
+                answered = answer_sets(rows, every, endpoint, report=partial(reporter, "answering"))
             rows = answered.rows
+            _write_answers(out, answered, model, keep_contexts=keep_contexts)
     odd = [(found.name, line) for found in mine for line in found.odd]
     # files that are not read (images beside the texts) are listed after questions, and are no failure, as for `index`
     odd.sort(key=lambda problem: not problem[1].startswith("line "))
@@ -234,6 +214,14 @@ def evaluate(
         raise typer.Exit(SOME_FAILED)
 
 
+def _write_answers(out: Path, made: AnsweredRows, model: str, *, keep_contexts: bool) -> None:
+    """Write the results anew, with answers, and the manifest with what they cost."""
+    usage = None if made.usage is None else asdict(made.usage)
+    answers = {"model": model, "usage": usage, "warnings": list(made.warnings)}
+    rows = made.rows if keep_contexts else [replace(row, context=None) for row in made.rows]
+    write_run(out, rows, {**read_manifest(out), "answers": answers})
+
+
 def _check_plan(plan: Plan) -> Plan:
     """Refuse unknown composers before anything is read, and say how tokens are counted and which budgets mislead."""
     counter, messages = resolve_tokenizer(plan.tokenizer)
@@ -251,7 +239,7 @@ def _check_plan(plan: Plan) -> Plan:
 def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
     """Say how many questions were not asked, and how many records of public sets were repaired or left out."""
     mine = {found.name for found in own}
-    for described in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+    for described in read_manifest(out)["sets"]:
         if described["unanswerable"] and not plan.unanswerable:
             count = f"{described['unanswerable']:,} of {described['questions']:,} questions"
             note(f"{described['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")

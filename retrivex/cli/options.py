@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -92,14 +94,56 @@ def describe_options() -> str:
     return "\n\n".join([head, *common, "All options, by the step that reads them:", *steps])
 
 
-def make_config(preset: str | None, file: Path | None, settings: list[str] | None, **options: Any) -> RetrievalConfig:
+def taking(**made_by: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of functions, in place of parameters that get what the functions return.
+
+    An option that the command has itself stays its own.
+
+    Parameters
+    ----------
+    **made_by : parameter of the command, and the function whose parameters are options
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        shared = {
+            name: [one for one in inspect.signature(make, eval_str=True).parameters.values() if one.name not in own]
+            for name, make in made_by.items()
+        }
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            for name, options in shared.items():
+                given[name] = made_by[name](**{option.name: given.pop(option.name) for option in options})
+            command(**given)
+
+        every = [option for name, parameter in own.items() for option in shared.get(name, [parameter])]
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in every]
+        )
+        run.__annotations__ = {option.name: option.annotation for option in every}
+        return run
+
+    return decorate
+
+
+def make_config(
+    budget: Budget = None,
+    window: WindowSize = None,
+    k: BestHits = None,
+    effort: EffortLevel = None,
+    order: Order = None,
+    preset: Preset = None,
+    config: ConfigFile = None,
+    settings: Settings = None,
+) -> RetrievalConfig:
     """Return the config that the options of a command line ask for.
 
     Parameters
     ----------
-    preset, file : what to start from; one of them, or neither
+    budget, window, k, effort, order : options of `RetrievalConfig` that have a flag of their own; None where not given
+    preset, config : what to start from; one of them, or neither
     settings : `option=value`, the last word
-    **options : options of `RetrievalConfig` that have a flag of their own; None where not given
 
     Raises
     ------
@@ -108,14 +152,15 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     ConfigError
         If there is no such option, or a value breaks its rule.
     """
-    if preset is not None and file is not None:
+    if preset is not None and config is not None:
         raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
     try:
         named = cast("PresetName", preset or "balanced")  # which refuses any other
-        base = RetrievalConfig.preset(named) if file is None else RetrievalConfig.from_file(file)
+        base = RetrievalConfig.preset(named) if config is None else RetrievalConfig.from_file(config)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
-    given = {name: value for name, value in options.items() if value is not None} | parse_pairs(settings, "--set")
+    flags = {"token_budget": budget, "window": window, "k": k, "effort": effort, "ordering_strategy": order}
+    given = {name: value for name, value in flags.items() if value is not None} | parse_pairs(settings, "--set")
     # only what was set, so that a command can tell an option that somebody turned from one at its default
     start = {name: getattr(base, name) for name in base.model_fields_set}
     if any(name in given for name in WIDTHS):
