@@ -61,13 +61,14 @@ def backfill(
     # what `auto` means, by its name: that never falls back to estimates, which would stay in the records
     named = DEFAULT_ENCODING if counts == "auto" else counts
     tokenizer = None if named is None else get_tokenizer(named)
-    with progress("reading") as bar:
-
-        def report(step: str, done: int, total: int | None) -> None:
-            bar.update(bar.task_ids[0], description=step, completed=done, total=total)
-
+    with progress("reading") as show:
         made = import_module("retrivex.adapters.base.backfill").backfill(
-            found, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
+            found,
+            by_order=by_order,
+            write=write,
+            tokenizer=tokenizer,
+            batch=batch,
+            report=lambda step, done, total: show(done, total, description=step),
         )
     _show(made, as_json=as_json)
     if made.unnumbered_count or made.orphans:

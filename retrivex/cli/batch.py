@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
@@ -23,7 +21,6 @@ from retrivex.loading.report import LoadReport, describe_kinds
 
 if TYPE_CHECKING:
     from retrivex.batch import Job, StoreAddress, Summary, Written
-    from retrivex.batch.job import OnPart
 
 _MOST_LISTED = 20  # problems that are listed one by one; --json lists more
 
@@ -110,7 +107,9 @@ def compose(
 
 
 @batch.command("index", cls=Command)
+@options.taking(cutting=options.Cutting)
 def index(
+    *,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     out: Out,
     engine: Engines = Engine.LOCAL,
@@ -119,17 +118,11 @@ def index(
     store: Store = None,
     address: Address = None,
     collection: CollectionName = "",
-    chunker: options.ChunkerName = "auto",
-    size: options.ChunkSize = None,
-    overlap: options.ChunkOverlap = None,
+    cutting: options.Cutting,
     embed: Annotated[
         str | None,
         typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
     ] = None,
-    tokenizer: options.TokenizerName = "auto",
-    scope: options.OneScope = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, cut and encode files on an engine, and write the chunks into a store.
@@ -151,11 +144,14 @@ def index(
         batches.check_writer(place)
     report = LoadReport()
     folder = batches.OutputFolder(out)
-    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
+    source = batches.file_source(
+        paths, report, include=cutting.include or (), exclude=cutting.exclude or (), files_per_part=files
+    )
     try:
-        work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+        chunks = batches.ChunkWork(cutting.chunker, cutting.size, cutting.overlap, cutting.tokenizer, embed)
+        work = batches.FilesWork(chunks, cutting.scope)
         # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
-        counts = work.chunks.resources[1].exact or tokenizer != "auto"
+        counts = chunks.resources[1].exact or cutting.tokenizer != "auto"
     except ChunkError as error:
         raise typer.BadParameter(str(error)) from error
     job = batches.Job(source, work, folder)
@@ -177,8 +173,8 @@ def _write(job: Job, place: StoreAddress, *, counts: bool) -> Written:
     batches = import_module("retrivex.batch")
     writer = batches.open_writer(place, counts=counts)
     try:
-        with _showing("writing") as on_part:
-            made: Written = batches.write_parts(job.folder, job.source.parts, writer, on_part)
+        with progress("writing") as show:
+            made: Written = batches.write_parts(job.folder, job.source.parts, writer, show)
     finally:
         writer.close()
     return made
@@ -211,15 +207,9 @@ def _report_index(
 
 def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:
     runner = import_module(f"retrivex.batch.{engine.value}")
-    with _showing(what) as on_part:
-        made: Summary = runner.run(job, workers=workers, on_part=on_part)
+    with progress(what) as show:
+        made: Summary = runner.run(job, workers=workers, on_part=show)
     return made
-
-
-@contextmanager
-def _showing(what: str) -> Iterator[OnPart]:
-    with progress(what) as bar:
-        yield lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
 
 
 def _report(made: Summary, out: Path, *, as_json: bool) -> None:

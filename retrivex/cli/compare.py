@@ -30,7 +30,7 @@ from retrivex.evaluation.report.side_by_side import (
     verdict,
 )
 from retrivex.evaluation.run.measure_words import label_measure
-from retrivex.evaluation.run.results import Row, read_rows
+from retrivex.evaluation.run.results import Row, Way, read_rows
 
 
 def compare(
@@ -110,10 +110,8 @@ def _note_means(fields: Mapping[str, Sequence[str]]) -> None:
 
 def _names(rows: Sequence[Sequence[Row]], ours: Path, theirs: Path | None) -> tuple[str, str]:
     """Return what the two sides are called: by what differs between their ways, else by their folders."""
-    ways = [{name: {value} for name, value in asdict(side[0].way).items()} for side in rows]
-    for way, side in zip(ways, rows, strict=True):
-        for name in way:
-            way[name] = {getattr(row.way, name) for row in side}
+    fields = Way.__dataclass_fields__
+    ways = [{name: {getattr(row.way, name) for row in side} for name in fields} for side in rows]
     differing = [name for name in ways[0] if ways[0][name] != ways[1][name]]
     called = [", ".join("/".join(sorted(map(str, way[name]))) for name in differing) for way in ways]
     if called[0] != called[1]:

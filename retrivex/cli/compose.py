@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -77,7 +77,11 @@ def compose(
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0
-    with _open(source) as lines, _Output.open(target) as out, progress("composing") as bar:
+    with (
+        nullcontext(sys.stdin.buffer) if source == _STANDARD else open(source, "rb") as lines,
+        _Output.open(target) as out,
+        progress("composing") as show,
+    ):
         for number, line in enumerate(split_lines(lines), start=1):
             if line is not None and not line.strip():
                 continue
@@ -85,7 +89,7 @@ def compose(
             written, is_answer = encode(answer, number)
             failed += "error" in answer or not is_answer
             out.write(written)
-            bar.update(bar.task_ids[0], completed=number)
+            show(number)
     if failed:
         lines_failed = "1 line" if failed == 1 else f"{failed:,} lines"
         note(f"{lines_failed} could not be composed: where a line's answer would be, its error says why")
@@ -176,15 +180,6 @@ def _check_files(source: str, target: str) -> None:
         raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
     if source == _STANDARD and sys.stdin.isatty():
         note("reading requests from the terminal, one JSON object a line; Ctrl-D ends")
-
-
-@contextmanager
-def _open(name: str) -> Iterator[BinaryIO]:
-    if name == _STANDARD:
-        yield sys.stdin.buffer
-    else:
-        with open(name, "rb") as file:
-            yield file
 
 
 @dataclass(slots=True)

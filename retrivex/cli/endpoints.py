@@ -28,28 +28,21 @@ ModelName: TypeAlias = Annotated[str, _name()]
 # not out of the environment: where a model is optional, nobody is to pay for one that was not asked for here
 OptionalModelUrl: TypeAlias = Annotated[str | None, _url()]
 OptionalModelName: TypeAlias = Annotated[str | None, _name()]
-KeyVariable: TypeAlias = Annotated[
-    str, _option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.")
-]
-AnswerFile: TypeAlias = Annotated[Path | None, _option("--answers", metavar="FILE", help=_ANSWERS_HELP)]
-SpendCapTokens: TypeAlias = Annotated[
-    int | None, _option("--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.")
-]
-Concurrency: TypeAlias = Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")]
-ModelOptions: TypeAlias = Annotated[
-    list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)
-]
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
     """How a model is asked, by the options of a command line."""
 
-    api_key_env: KeyVariable = "OPENAI_API_KEY"
-    answers: AnswerFile = None
-    spend_cap: SpendCapTokens = None
-    concurrency: Concurrency = 4
-    model_option: ModelOptions = None
+    api_key_env: Annotated[
+        str, _option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.")
+    ] = "OPENAI_API_KEY"
+    answers: Annotated[Path | None, _option("--answers", metavar="FILE", help=_ANSWERS_HELP)] = None
+    spend_cap: Annotated[
+        int | None, _option("--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.")
+    ] = None
+    concurrency: Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")] = 4
+    model_option: Annotated[list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)] = None
 
     def open(self, url: str, model: str, answers: Path, **more: Any) -> Endpoint:
         """Open an endpoint; its key is read from the environment, never from the command line.

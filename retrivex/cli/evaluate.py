@@ -181,10 +181,10 @@ def evaluate(
         out.mkdir(parents=True, exist_ok=True)
         endpoint = asking.open(model_url, model, out / "answers.db")
     mine = [] if questions is None or documents is None else [own(questions, documents)]
-    with progress("evaluating") as bar:
+    with progress("evaluating") as show:
 
         def reporter(what: str, done: int, total: int) -> None:
-            bar.update(bar.task_ids[0], description=what, completed=done, total=total)
+            show(done, total, description=what)
 
         rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=reporter)
         answered = None

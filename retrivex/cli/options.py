@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
@@ -35,51 +36,35 @@ Embed: TypeAlias = Annotated[
 Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
 ]
-ChunkerName: TypeAlias = Annotated[
-    str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-]
-ChunkSize: TypeAlias = Annotated[
-    int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
-]
-ChunkOverlap: TypeAlias = Annotated[
-    int | None, typer.Option("--overlap", metavar="N", help="Tokens (sentences) that neighbours share.")
-]
-TokenizerName: TypeAlias = Annotated[
-    str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
-]
-OneScope: TypeAlias = Annotated[
-    str | None, typer.Option("--scope", metavar="NAME", help="Only queries with it see the documents.")
-]
-Include: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-]
-Exclude: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="None of these; repeatable.")
-]
-BestHits: TypeAlias = Annotated[int | None, _composing("--k", metavar="N", help="Use only the best N hits.")]
-Budget: TypeAlias = Annotated[
-    int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
-]
-WindowSize: TypeAlias = Annotated[
-    int | None, _composing("--window", "-w", metavar="L", help="Neighbours on each side of a hit.")
-]
-EffortLevel: TypeAlias = Annotated[str | None, _composing("--effort", metavar="LEVEL", help=_EFFORT_HELP)]
-Order: TypeAlias = Annotated[
-    OrderingStrategy | None,
-    _composing("--order", metavar="NAME", help=f"Order of the passages: {', '.join(OrderingStrategy)}."),
-]
-Preset: TypeAlias = Annotated[
-    str | None, _composing("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.")
-]
-ConfigFile: TypeAlias = Annotated[
-    Path | None, _composing("--config", metavar="FILE", help="Start from a .toml or .json of options.")
-]
-Settings: TypeAlias = Annotated[
-    list[str] | None,
-    _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
-]
 WithTrace: TypeAlias = Annotated[bool, typer.Option("--trace", help=_TRACE_HELP)]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Which files become chunks, and how, by the options of a command line."""
+
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+    ] = "auto"
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
+    ] = None
+    overlap: Annotated[
+        int | None, typer.Option("--overlap", metavar="N", help="Tokens (sentences) that neighbours share.")
+    ] = None
+    tokenizer: Annotated[
+        str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
+    ] = "auto"
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with it see the documents.")
+    ] = None
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="None of these; repeatable.")
+    ] = None
 
 
 def describe_options() -> str:
@@ -114,7 +99,9 @@ def taking(**made_by: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
         @wraps(command)
         def run(**given: Any) -> None:
             for name, options in shared.items():
-                given[name] = made_by[name](**{option.name: given.pop(option.name) for option in options})
+                given[name] = made_by[name](
+                    **{option.name: given.pop(option.name, option.default) for option in options}
+                )
             command(**given)
 
         every = [option for name, parameter in own.items() for option in shared.get(name, [parameter])]
@@ -128,14 +115,28 @@ def taking(**made_by: Callable[..., Any]) -> Callable[[Callable[..., None]], Cal
 
 
 def make_config(
-    budget: Budget = None,
-    window: WindowSize = None,
-    k: BestHits = None,
-    effort: EffortLevel = None,
-    order: Order = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
+    budget: Annotated[
+        int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
+    ] = None,
+    window: Annotated[
+        int | None, _composing("--window", "-w", metavar="L", help="Neighbours on each side of a hit.")
+    ] = None,
+    k: Annotated[int | None, _composing("--k", metavar="N", help="Use only the best N hits.")] = None,
+    effort: Annotated[str | None, _composing("--effort", metavar="LEVEL", help=_EFFORT_HELP)] = None,
+    order: Annotated[
+        OrderingStrategy | None,
+        _composing("--order", metavar="NAME", help=f"Order of the passages: {', '.join(OrderingStrategy)}."),
+    ] = None,
+    preset: Annotated[
+        str | None, _composing("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.")
+    ] = None,
+    config: Annotated[
+        Path | None, _composing("--config", metavar="FILE", help="Start from a .toml or .json of options.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
+    ] = None,
 ) -> RetrievalConfig:
     """Return the config that the options of a command line ask for.
 

@@ -58,7 +58,7 @@ def probe(
     spent = tokens_of_probe(sizes, depths, needles, answer_tokens)
     note(f"{len(sizes) * depths * needles:,} questions, at most about {spent:,} tokens")
     endpoint = asking.open(model_url, model, out.with_name(f"{out.name}.answers.db"), seed=seed)
-    with endpoint, progress("needles") as bar:
+    with endpoint, progress("needles") as show:
         result = run_probe(
             endpoint,
             sizes,
@@ -67,7 +67,7 @@ def probe(
             name=model,
             answer_tokens=answer_tokens,
             seed=seed,
-            report=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+            report=show,
         )
     result.save(out)
     for warning in result.warnings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from functools import partial
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -23,15 +23,13 @@ _RERANK_HELP = (
 )
 _SHAPE_HELP = "Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage."
 
-Rerank: TypeAlias = Annotated[str | None, _option("--rerank", metavar="URL|MODEL", help=_RERANK_HELP)]
-RerankShape: TypeAlias = Annotated[str | None, _option("--rerank-shape", metavar="NAME", help=_SHAPE_HELP)]
-RerankModel: TypeAlias = Annotated[
-    str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
-]
-
 
 def make_reranker(
-    rerank: Rerank = None, rerank_shape: RerankShape = None, rerank_model: RerankModel = None
+    rerank: Annotated[str | None, _option("--rerank", metavar="URL|MODEL", help=_RERANK_HELP)] = None,
+    rerank_shape: Annotated[str | None, _option("--rerank-shape", metavar="NAME", help=_SHAPE_HELP)] = None,
+    rerank_model: Annotated[
+        str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
+    ] = None,
 ) -> Reranker | None:
     """Return the reranker that the options of a command line ask for; None where they ask for none.
 

@@ -91,4 +91,4 @@ def choose_database(what: Path | None, db: Path | None) -> Path | None:
 def index_folder(what: Path | None, database: Path, embed: str | None) -> None:
     """Bring a database up to date with a folder, where that is what is served."""
     if what is not None and what.is_dir():
-        index([what], database, embed=embed)
+        index(paths=[what], db=database, embed=embed)

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -144,12 +144,16 @@ def write_json(value: Any) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str) -> Iterator[Callable[..., None]]:
     """Show a progress bar on standard error while the block runs; nothing where nobody looks.
 
     Parameters
     ----------
-    what : is being done; the task's field `file` is shown beside it
+    what : is being done
+
+    Yields
+    ------
+    show : is called with how much is done, of how much, and may be given another `description`, and a `file`
     """
     columns = (
         SpinnerColumn(),
@@ -160,5 +164,5 @@ def progress(what: str) -> Iterator[Progress]:
         TextColumn("{task.fields[file]}", markup=False),
     )
     with Progress(*columns, console=console(to_stderr=True), transient=True, disable=not is_interactive()) as bar:
-        bar.add_task(what, total=None, file="")
-        yield bar
+        task = bar.add_task(what, total=None, file="")
+        yield lambda done, total=None, **shown: bar.update(task, completed=done, total=total, **shown)

@@ -87,13 +87,8 @@ def tune(
             odd.append(f"{len(asked.questions) - len(usable):,} questions have answers and no evidence; left out")
         note_each(odd)
         labelled = list(_search_hits(store, usable, k, mode, embed, make_scope(scope)))
-        with progress("tuning") as bar:
-            result = run(
-                labelled,
-                report=lambda what, done, total: bar.update(
-                    bar.task_ids[0], description=what, completed=done, total=total
-                ),
-            )
+        with progress("tuning") as show:
+            result = run(labelled, report=lambda what, done, total: show(done, total, description=what))
     _finish(result, out, odd, as_json=as_json)
 
 
