@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -24,12 +24,10 @@ from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.report.verdict import small_budgets
-from retrivex.evaluation.run import ORDERS, Plan, sets_of, summarise, write_run
+from retrivex.evaluation.run import Plan, sets_of, summarise, write_run
 from retrivex.evaluation.run import evaluate as run_plan
-from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
 from retrivex.evaluation.run.measure_words import write_measure
 from retrivex.evaluation.run.results import read_manifest
-from retrivex.evaluation.run.systems import COMPOSERS
 from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _SHOWN = {
@@ -49,10 +47,40 @@ _NAMES = ("set_name", "retriever", "composer", "order")
 _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed")
 
 
-@taking(asking=EndpointOptions)
+def _option(field: str, *flags: str, **more: Any) -> Any:
+    """Return the option of a field of the plan, with what the plan says of it."""
+    known = Plan.model_fields[field]
+    said = f"{known.description}; repeatable" if isinstance(known.default, tuple) else str(known.description)
+    return typer.Option(*flags, help=f"{said[0].upper()}{said[1:]}.", **more)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What is varied, and what of, by the options of a command line."""
+
+    sets: Annotated[list[str] | None, _option("sets", "--set", metavar="NAME")] = None
+    data: Annotated[Path | None, _option("data", "--data", metavar="FOLDER", envvar="RETRIVEX_DATA")] = None
+    retrievers: Annotated[list[str] | None, _option("retrievers", "--retriever", metavar="NAME")] = None
+    encoder: Annotated[
+        str | None, _option("encoder", "--encoder", "--embed", metavar="MODEL", envvar="RETRIVEX_EMBED")
+    ] = None
+    hits: Annotated[list[int] | None, _option("hits", "--hits", metavar="N")] = None
+    composers: Annotated[list[str] | None, _option("composers", "--composer", metavar="NAME")] = None
+    orders: Annotated[list[str] | None, _option("orders", "--order", metavar="NAME")] = None
+    budgets: Annotated[list[int] | None, _option("budgets", "--budget", "-b", metavar="TOKENS")] = None
+    seeds: Annotated[list[int] | None, _option("seeds", "--seed", metavar="S")] = None
+    chunker: Annotated[str, _option("chunker", "--chunker", metavar="NAME")] = "sentence_packed"
+    chunk_tokens: Annotated[int, _option("chunk_tokens", "--chunk-tokens", metavar="N")] = 200
+    tokenizer: Annotated[str, _option("tokenizer", "--tokenizer", metavar="NAME")] = "auto"
+    questions: Annotated[int | None, _option("questions", "--questions", metavar="N")] = None
+    unanswerable: Annotated[bool, _option("unanswerable", "--unanswerable")] = False
+    keep_contexts: Annotated[bool, _option("keep_contexts", "--keep-contexts")] = False
+
+
+@taking(varied=PlanOptions, asking=EndpointOptions)
 def evaluate(
     *,
-    questions: Annotated[
+    file: Annotated[
         Path | None,
         typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False, exists=True),
     ] = None,
@@ -60,68 +88,10 @@ def evaluate(
         Path | None,
         typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.", exists=True),
     ] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME", help="A public set, as 'squad'; repeatable.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FOLDER", envvar="RETRIVEX_DATA", help="Where the public sets lie."),
-    ] = None,
+    varied: PlanOptions,
     out: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
     ] = Path("results"),
-    retriever: Annotated[
-        list[str] | None,
-        typer.Option("--retriever", metavar="NAME", help=f"Hits by {', '.join(RETRIEVERS)}; repeatable."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            "--embed",
-            metavar="MODEL",
-            envvar="RETRIVEX_EMBED",
-            help="'hashing' (no download), or the folder or name of a sentence-transformers model. Left out, hits are "
-            "found by words.",
-        ),
-    ] = None,
-    hits: Annotated[
-        list[int] | None, typer.Option("--hits", metavar="N", help="Hits to start from, usually 20; repeatable.")
-    ] = None,
-    composer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--composer",
-            metavar="NAME",
-            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of options; repeatable. Usually knn, knn±1, balanced.",
-        ),
-    ] = None,
-    order: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--order",
-            metavar="NAME",
-            help=f"Order of the passages: {', '.join(ORDERS)}; repeatable. Left out, each composer's own.",
-        ),
-    ] = None,
-    budget: Annotated[
-        list[int] | None,
-        typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context, usually 2000; repeatable."),
-    ] = None,
-    seed: Annotated[
-        list[int] | None, typer.Option("--seed", metavar="S", help="Of the order shuffle; repeatable.")
-    ] = None,
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How documents are cut: {', '.join(CHUNKERS)}.")
-    ] = "sentence_packed",
-    chunk_tokens: Annotated[int, typer.Option("--chunk-tokens", metavar="N", help="Most tokens of a chunk.")] = 200,
-    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
-    most: Annotated[
-        int | None, typer.Option("--questions", metavar="N", help="Most questions of a set, a seeded sample.")
-    ] = None,
-    unanswerable: Annotated[
-        bool, typer.Option("--unanswerable", help="Ask also what has neither evidence nor answers.")
-    ] = False,
     processes: Annotated[
         int, typer.Option("--processes", min=1, metavar="N", help="That compose side by side.")
     ] = os.cpu_count() or 1,
@@ -134,9 +104,6 @@ def evaluate(
             help="Finished blocks and vectors, so that a stopped run goes on. Usually ~/.cache/retrivex.",
         ),
     ] = None,
-    keep_contexts: Annotated[
-        bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
-    ] = False,
     model_url: OptionalModelUrl = None,
     model: OptionalModelName = None,
     asking: EndpointOptions,
@@ -161,26 +128,19 @@ def evaluate(
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
       {"question": "Do bees sleep?", "answers": ["at night"]}
     """
-    if (questions is None) != (documents is None):
+    if (file is None) != (documents is None):
         raise typer.BadParameter("QUESTIONS and --documents belong together: give both")
-    if questions is None and not sets:
+    if file is None and not varied.sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
     if (model_url is None) != (model is None):
         raise typer.BadParameter("--model-url and --model belong together: give the endpoint and the model's name")
-    given = {
-        "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
-        "composers": composer, "orders": order, "budgets": budget, "seeds": seed, "chunker": chunker,
-        "chunk_tokens": chunk_tokens, "tokenizer": tokenizer, "unanswerable": unanswerable,
-        "keep_contexts": keep_contexts or model_url is not None,
-    }  # fmt: skip
-    plan = _check_plan(
-        Plan.model_validate({name: value for name, value in given.items() if value is not None and value != []})
-    )
+    given = {name: value for name, value in asdict(varied).items() if value is not None and value != []}
+    plan = _check_plan(Plan.model_validate({**given, "keep_contexts": varied.keep_contexts or model_url is not None}))
     endpoint = None
     if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
         out.mkdir(parents=True, exist_ok=True)
         endpoint = asking.open(model_url, model, out / "answers.db")
-    mine = [] if questions is None or documents is None else [own(questions, documents)]
+    mine = [] if file is None or documents is None else [own(file, documents)]
     with progress("evaluating") as show:
 
         def reporter(what: str, done: int, total: int) -> None:
@@ -193,14 +153,14 @@ def evaluate(
                 every = chain(mine, (found for _, found in sets_of(plan.sets, plan.data)))
                 answered = answer_sets(rows, every, endpoint, report=partial(reporter, "answering"))
             rows = answered.rows
-            _write_answers(out, answered, model, keep_contexts=keep_contexts)
+            _write_answers(out, answered, model, keep_contexts=varied.keep_contexts)
     odd = [(found.name, line) for found in mine for line in found.odd]
     # files that are not read (images beside the texts) are listed after questions, and are no failure, as for `index`
     odd.sort(key=lambda problem: not problem[1].startswith("line "))
     left_out = [f"{name}: {line}" for name, line in odd if line.startswith("line ") and "left out" in line]
     note_each([f"{name}: {line}" for name, line in odd])
     summary = summarise(rows)
-    missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
+    missing = write_report(out, title=f"Evaluation of {file.name if file else ', '.join(plan.sets)}")
     for reason in (*missing, *(answered.warnings if answered else ())):
         note(reason)
     _note_sets(out, mine, plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Literal, TypeAlias, get_args
@@ -44,10 +44,8 @@ def best_places(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return np.argsort(-scores, kind="stable")[:most]
 
 
-def cut(
-    documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base"
-) -> Iterator[list[Chunk]]:
-    """Yield the chunks of each document.
+def cut(documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base") -> list[Chunk]:
+    """Return the chunks of all documents, in their order.
 
     Parameters
     ----------
@@ -63,12 +61,13 @@ def cut(
     if chunker not in CHUNKERS:
         raise RetrivexError(f"chunker is {chunker!r}: it must be one of {', '.join(CHUNKERS)}")
     if chunker == "sentence_packed":
-        for doc_id, text in documents.items():
-            yield sentence_packed({doc_id: text}, size, tokenizer=tokenizer)
-        return
+        return sentence_packed(documents, size, tokenizer=tokenizer)
     named = get_chunker(chunker, size=size, tokenizer=tokenizer)
-    for doc_id, text in documents.items():
-        yield named.chunk(Document(doc_id, text, "markdown" if doc_id.lower().endswith(_MARKDOWN) else "text"))
+    return [
+        chunk
+        for doc_id, text in documents.items()
+        for chunk in named.chunk(Document(doc_id, text, "markdown" if doc_id.lower().endswith(_MARKDOWN) else "text"))
+    ]
 
 
 class Index:
@@ -114,8 +113,7 @@ class Index:
         self.encoder = encoder
         self.tokenizer = get_tokenizer(tokenizer)
         self._terms = terms
-        made = cut(documents, chunker, size, tokenizer) if chunks is None else (chunks,)
-        self.chunks: Sequence[Chunk] = [chunk for some in made for chunk in some]
+        self.chunks: Sequence[Chunk] = cut(documents, chunker, size, tokenizer) if chunks is None else chunks
         if vectors is None and encoder is not None:
             vectors = encoder.encode([chunk.text for chunk in self.chunks], "chunks", report)
         self.vectors = vectors

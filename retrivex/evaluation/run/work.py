@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -86,17 +87,16 @@ def blocks_of(
     cache : folder of finished blocks
     """
     made = []
-    for start in range(0, len(ids), BLOCK):
-        for retriever in plan.retrievers:
-            for hits in plan.hits:
-                for composer in composers:
-                    for budget in plan.budgets:
-                        orders = [(order.name, order.seed) for order in plan.orders_of(composer)]
-                        parts = [known, retriever, hits, composer.name, composer.describe(), budget, orders]
-                        some = ids[start : start + BLOCK]
-                        digest = hashlib.sha256(json.dumps([*parts, some], sort_keys=True).encode()).hexdigest()
-                        path = cache / f"{digest[:32]}.jsonl"
-                        made.append(Block(name, retriever, hits, composer.name, budget, start, start + len(some), path))
+    starts = range(0, len(ids), BLOCK)
+    for start, retriever, hits, composer, budget in product(
+        starts, plan.retrievers, plan.hits, composers, plan.budgets
+    ):
+        orders = [(order.name, order.seed) for order in plan.orders_of(composer)]
+        parts = [known, retriever, hits, composer.name, composer.describe(), budget, orders]
+        some = ids[start : start + BLOCK]
+        digest = hashlib.sha256(json.dumps([*parts, some], sort_keys=True).encode()).hexdigest()
+        path = cache / f"{digest[:32]}.jsonl"
+        made.append(Block(name, retriever, hits, composer.name, budget, start, start + len(some), path))
     return made
 
 
