@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
+from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retrivex.cli.collections import StoreKind
+from retrivex.adapters import STORES
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, progress, write_json, write_text
@@ -16,6 +17,13 @@ from retrivex.tokens.tokenizer import DEFAULT_ENCODING, get_tokenizer
 
 if TYPE_CHECKING:
     from retrivex.adapters.base.backfill import Backfilled
+
+
+class StoreKind(StrEnum):
+    """A vector store that has an adapter."""
+
+    vars().update((row.name.upper(), row.name) for row in STORES)
+
 
 _SHOWN = 10  # documents without numbers that are listed
 

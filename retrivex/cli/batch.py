@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from retrivex.cli import options
-from retrivex.cli.collections import StoreKind
+from retrivex.cli.backfill import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.terminal import counted, note, one_line, progress, write_json, write_text

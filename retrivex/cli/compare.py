@@ -11,9 +11,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.cli.options import AsJson
-from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
+from retrivex.cli.options import AsJson, parse_pairs
+from retrivex.cli.terminal import console, note, one_line, print_table, say, visible, write_json
 from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, averaged, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
 from retrivex.evaluation.report.side_by_side import (
@@ -65,7 +64,10 @@ def compare(
       retrivex compare before after --measure evidence_recall --show 3
       retrivex compare results --a order=edge_balanced --b order=document --show 1
     """
-    first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
+    first, second = (
+        parse_pairs(pairs, option, as_text=tuple(Way.__dataclass_fields__))
+        for pairs, option in ((ours_where, "--a"), (theirs_where, "--b"))
+    )
     mine = read_rows(ours)
     others = read_rows(theirs) if theirs is not None else mine
     rows = (select(mine, first), select(others, second))
@@ -86,16 +88,6 @@ def compare(
         for comparison in found:
             if show and comparison.measure == read and comparison.set_name != EVERY_SET:
                 _print_questions(comparison, show)
-
-
-def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]:
-    chosen = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals or not value:
-            raise typer.BadParameter(f"{option} {setting!r}: write FIELD=VALUE, as in {option} composer=balanced")
-        chosen[name.strip()] = value.strip()
-    return chosen
 
 
 def _note_means(fields: Mapping[str, Sequence[str]]) -> None:

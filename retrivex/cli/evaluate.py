@@ -15,9 +15,8 @@ from rich.table import Table
 
 from retrivex.cli.endpoints import EndpointOptions, OptionalModelName, OptionalModelUrl
 from retrivex.cli.failures import SOME_FAILED
-from retrivex.cli.options import AsJson, taking
-from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import note, note_each, one_line, progress, write_json, write_text
+from retrivex.cli.options import AsJson, find_tokenizer, taking
+from retrivex.cli.terminal import note, note_each, one_line, print_table, progress, write_json, write_text
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.answers import AnsweredRows, answer_sets
 from retrivex.evaluation.questions.evidence import EvidenceSet
@@ -28,7 +27,6 @@ from retrivex.evaluation.run import Plan, sets_of, summarise, write_run
 from retrivex.evaluation.run import evaluate as run_plan
 from retrivex.evaluation.run.measure_words import write_measure
 from retrivex.evaluation.run.results import read_manifest
-from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _SHOWN = {
     "evidence_recall": "recall",
@@ -184,9 +182,7 @@ def _write_answers(out: Path, made: AnsweredRows, model: str, *, keep_contexts: 
 
 def _check_plan(plan: Plan) -> Plan:
     """Refuse unknown composers before anything is read, and say how tokens are counted and which budgets mislead."""
-    counter, messages = resolve_tokenizer(plan.tokenizer)
-    for message in messages:
-        note(message)
+    counter = find_tokenizer(plan.tokenizer)
     try:
         composers = plan.composed_by(counter)
     except RetrivexError as error:

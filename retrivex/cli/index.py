@@ -21,7 +21,6 @@ from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.store import store_files
 from retrivex.stores.sqlite.vectors import EXACT_UP_TO
-from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MAX_NAMED = 3  # files of one reason that are named; --json lists all
 _FILE_WIDTH = 24
@@ -60,9 +59,7 @@ def index(
         raise typer.BadParameter("--embed and --no-embed exclude each other: give one of them")
     if not any(os.path.lexists(path) for path in paths):
         raise LoadError(f"{paths[0]} does not exist: name files or folders that do")
-    counter, messages = resolve_tokenizer(cutting.tokenizer)
-    for message in messages:
-        note(message)
+    counter = options.find_tokenizer(cutting.tokenizer)
     with _database(db) as store:
         if no_embed and store.vector_model is not None:
             store.drop_vectors()

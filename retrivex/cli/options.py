@@ -13,10 +13,12 @@ from typing import Annotated, Any, TypeAlias, cast
 import typer
 
 from retrivex.chunking import CHUNKER_NAMES
+from retrivex.cli.terminal import note_each
 from retrivex.config import COMMON_OPTIONS, PRESETS, WIDTHS, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 _composing = partial(typer.Option, rich_help_panel="Composer options")
 
@@ -184,7 +186,7 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
         key, sign, value = pair.partition("=")
         key = key.strip()
         if not sign or not key:
-            raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value")
+            raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value: name what, then = and its value")
         if key in made:
             raise typer.BadParameter(f"{option} names {key!r} twice: give one value, or a JSON list of them")
         begins_as_json = value.lstrip().startswith(("[", "{", '"'))
@@ -200,6 +202,13 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
                     f"""{key}={{"min": 3}}, or a text that begins so in quotes, as in {key}="[1] Bees" """
                 ) from error
     return made
+
+
+def find_tokenizer(name: str = "auto") -> Tokenizer:
+    """Return a tokenizer by its name, and say what there is to say of the choice."""
+    tokenizer, messages = resolve_tokenizer(name)
+    note_each(messages)
+    return tokenizer
 
 
 def make_scope(scopes: list[str] | None) -> Scope:

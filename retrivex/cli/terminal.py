@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     Progress,
@@ -19,12 +20,14 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from retrivex.text.lines import one_line as one_line  # what commands print goes through here
 from retrivex.text.lines import visible as visible
 
 _WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
+_WIDEST = 10_000  # characters that a table may take where its cells do not wrap
 _MOST_NOTES = 20  # of one kind, one by one
 
 
@@ -141,6 +144,16 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
 def write_json(value: Any) -> None:
     """Write a result as JSON: indented for a terminal, one line otherwise."""
     write_text(dump_json(value, indent=2 if sys.stdout.isatty() else None))
+
+
+def print_table(table: Table) -> None:
+    """Print a table to standard output: as wide as the screen, or wider where its words need it."""
+    table.box = None
+    table.pad_edge = False
+    screen = console()
+    least = Measurement.get(screen, screen.options.update(max_width=_WIDEST), table).minimum
+    screen.width = max(screen.width, least)
+    screen.print(table)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,7 +77,6 @@ def tune(
       {"question": "Do bees sleep?", "evidence": [{"quote": "They sleep at night."}]}
     """
     tuning = import_module("retrivex.evaluation.tune.tuning")  # it needs an extra
-    run = partial(tuning.tune, config=retrieval, trials=trials, hold_out=hold_out, seed=seed)
     with SQLiteStore(db, read_only=True) as store:
         asked = own(questions, _read_texts(store, make_scope(scope)))
         usable = [question for question in asked.questions if question.evidence or not question.answers]
@@ -88,7 +86,14 @@ def tune(
         note_each(odd)
         labelled = list(_search_hits(store, usable, k, mode, embed, make_scope(scope)))
         with progress("tuning") as show:
-            result = run(labelled, report=lambda what, done, total: show(done, total, description=what))
+            result = tuning.tune(
+                labelled,
+                config=retrieval,
+                trials=trials,
+                hold_out=hold_out,
+                seed=seed,
+                report=lambda what, done, total: show(done, total, description=what),
+            )
     _finish(result, out, odd, as_json=as_json)
 
 

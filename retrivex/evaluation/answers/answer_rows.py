@@ -107,7 +107,9 @@ def answer_sets(
     warnings: list[str] = []
     for found in sets:
         own = left.pop(found.name, [])
-        counting = None if report is None else partial(lambda before, done, _of: report(before + done, total), len(made))
+        counting = (
+            None if report is None else partial(lambda before, done, _of: report(before + done, total), len(made))
+        )
         answered = answer_rows([row for _, row in own], found.questions, model, report=counting)
         made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
         warnings += [f"{found.name}: {warning}" for warning in answered.warnings]

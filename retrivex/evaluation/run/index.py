@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.chunking import get_chunker
+from retrivex.chunking.blocks import Block
+from retrivex.chunking.packing import Packer
+from retrivex.chunking.pieces import make_chunks
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run.bm25 import BM25, index_terms
-from retrivex.evaluation.run.chunks import sentence_packed
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, Vectors
 from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -42,6 +44,29 @@ _MARKDOWN = (".md", ".markdown")
 def best_places(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     """Return the places of the highest scores, best first; of equal scores the first."""
     return np.argsort(-scores, kind="stable")[:most]
+
+
+def sentence_packed(
+    documents: Mapping[str, str], size: int, *, tokenizer: TokenizerSpec = "cl100k_base"
+) -> list[Chunk]:
+    """Return the chunks of all documents, each of as many whole sentences as fit `size` tokens.
+
+    A sentence of more tokens is cut at words. Headings are not read, so that every system sees the same plain text.
+
+    Examples
+    --------
+    >>> chunks = sentence_packed({"d": "One two. Three. Four five."}, 3, tokenizer=lambda text: len(text.split()))
+    >>> [chunk.text for chunk in chunks]
+    ['One two. Three. ', 'Four five.']
+    """
+    counter = get_tokenizer(tokenizer)
+    chunks: list[Chunk] = []
+    for doc_id, text in documents.items():
+        packer = Packer(text, size, counter)
+        # a block of one sentence more than fits is cut at its sentences
+        atoms = list(packer.atoms([Block("paragraph", 0, len(text))])) if text.strip() else []
+        chunks += make_chunks(Document(doc_id, text), packer.pack(atoms))
+    return chunks
 
 
 def cut(documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base") -> list[Chunk]:

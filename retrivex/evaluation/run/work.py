@@ -124,7 +124,9 @@ class Worker:
         lines: list[str] = []
         for asked in self._asked[block.set_name][block.start : block.stop]:
             try:
-                made = self._measure(block, _case(block, asked), asked.question)
+                hits = asked.hits[block.retriever][: block.hits]
+                case = Case(asked.question.text, hits, asked.index, block.budget, block.retriever, asked.embedding)
+                made = self._measure(block, case, asked.question)
                 lines += [json.dumps(line, ensure_ascii=False) + "\n" for line in made]
             except RetrivexError as error:
                 where = f"question {asked.question.question_id!r} of {block.set_name}"
@@ -135,11 +137,6 @@ class Worker:
         draft.write_text("".join(lines), encoding="utf-8")
         draft.replace(block.path)
         return block
-
-
-def _case(block: Block, asked: SearchedQuestion) -> Case:
-    hits = asked.hits[block.retriever][: block.hits]
-    return Case(asked.question.text, hits, asked.index, block.budget, block.retriever, asked.embedding)
 
 
 class ContextMeasurer:

@@ -15,8 +15,8 @@ from retrivex.config import Effort, RetrievalConfig
 from retrivex.errors import RetrivexError, install_hint
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.questions.labelled import LabelledQuestion
-from retrivex.evaluation.questions.samples import sample_of
 from retrivex.evaluation.run.measures import cited_ranges
+from retrivex.evaluation.tune.samples import sample_of
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
 from retrivex.tokens.tokenizer import TokenizerSpec
