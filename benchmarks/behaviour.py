@@ -28,7 +28,7 @@ from benchmarks.suites.datasets import load_set
 from retrivex import Composition, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.evaluation.run import Index
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import sentence_packed
 from retrivex.evaluation.run.sets import draw
 from retrivex.evaluation.run.vector_cache import cache_folder
 

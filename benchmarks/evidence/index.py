@@ -26,8 +26,7 @@ from benchmarks.evidence.lexical import words
 from benchmarks.suites.datasets import READERS, load_set
 from retrivex import Chunk, ChunkMetadata, SeedHit
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.run.chunks import sentence_packed
-from retrivex.evaluation.run.index import POOL, Index
+from retrivex.evaluation.run.index import POOL, Index, sentence_packed
 from retrivex.evaluation.run.sets import draw
 
 ROOT = Path(__file__).parents[2]

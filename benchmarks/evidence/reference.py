@@ -28,7 +28,7 @@ from benchmarks.evidence.ranges import Timed
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.run import Case, Index
 from retrivex.evaluation.run.bm25 import BM25
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import sentence_packed
 
 UNIT_TOKENS = 50
 WIDTHS = (400, 1100)  # tokens

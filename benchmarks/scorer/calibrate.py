@@ -39,9 +39,9 @@ from benchmarks.evidence.systems import making_context
 from benchmarks.suites.datasets import READERS
 from retrivex import RetrievalConfig, SeedHit, SpanComposer, __version__
 from retrivex.evaluation.questions.evidence import Question
-from retrivex.evaluation.questions.samples import sample_of
 from retrivex.evaluation.run import Index
 from retrivex.evaluation.run.vector_cache import cache_folder
+from retrivex.evaluation.tune.samples import sample_of
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.confidence import HitKind
 from retrivex.scoring.features import NAMES

@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks.suites.datasets import load_sets
 from retrivex import __version__, deduplicate
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import sentence_packed
 from retrivex.similarity.trigrams import trigram_jaccard
 
 ROOT = Path(__file__).parents[2]

@@ -49,7 +49,7 @@ from benchmarks.speed.scale_shards import (
 from benchmarks.speed.store import CHUNKS_PER_DOCUMENT, DIMENSION, SEEDS, VOCABULARY, documents, words
 from benchmarks.suites.datasets import READERS, load_sets
 from retrivex import Chunk, Document, RetrievalConfig, SeedHit, SpanComposer, Window
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import sentence_packed
 from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer

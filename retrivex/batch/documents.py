@@ -221,14 +221,8 @@ def prepared_row(made: PreparedDocument) -> dict[str, Any]:
     document = made.document
     vectors = None if made.vectors is None else np.asarray(made.vectors, np.float32).tolist()
     return {
-        "doc_id": document.doc_id,
-        "text": document.text,
-        "format": document.format,
-        "title": document.title,
+        **{name: getattr(document, name) for name in DOCUMENT_COLUMNS},
         "page_starts": list(document.page_starts),
-        "source": document.source,
-        "timestamp": document.timestamp,
-        "scope": document.scope,
         "metadata": write_json(dict(document.metadata)),
         "content_hash": made.content_hash,
         "tokenizer": made.tokenizer,

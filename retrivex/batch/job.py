@@ -6,9 +6,9 @@ import hashlib
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,9 @@ ROWS_PER_PART = 1_000
 
 MOST_TRIES = 4
 """Times that Ray and Spark make a part on this machine whose worker dies: more is not bad luck, but the part."""
+
+MOST_SAID = 500
+"""Characters of what an engine says that are kept: it quotes whole stacks."""
 
 
 class Work(Protocol):
@@ -137,15 +140,20 @@ class Job:
         except Exception as error:  # noqa: BLE001 - it ends the job, in another process than this one
             return Failed(number, type(error).__name__, describe_error(error))
 
-    def first_missing(self) -> int:
-        """Return the first part that is not there, which an engine that gives up was at."""
-        return next((number for number in range(self.source.parts) if not self.folder.has(number)), 0)
-
-    def summarize(self, missing: Sequence[int], began: float) -> Summary:
-        """Return the result, read from the parts; `missing` were made in this run, which began at `began`."""
-        done = [self.folder.read_done(number) for number in range(self.source.parts)]
+    def run(self, make: Callable[[list[int]], object]) -> Summary:
+        """Make the missing parts by a function, which is given their numbers, and sum up all parts."""
+        began = time.perf_counter()
+        with self.open() as missing:
+            if missing:
+                make(missing)
+            done = [self.folder.read_done(number) for number in range(self.source.parts)]
         rows, failed, warned = (sum(getattr(part, name) for part in done) for name in ("rows", "failed", "warned"))
         return Summary(len(done), len(missing), rows, failed, warned, time.perf_counter() - began)
+
+    def give_up(self, error: Exception) -> BatchError:
+        """Return the error of an engine that gave up on some part; of what it says, which may be stacks, the first."""
+        first = next((number for number in range(self.source.parts) if not self.folder.has(number)), 0)
+        return self.stop(Failed(first, type(error).__name__, describe_error(error)[:MOST_SAID]))
 
     def stop(self, failed: Failed) -> BatchError:
         """Return the error that ends a job."""
@@ -171,17 +179,24 @@ REPORT_SCHEMA = pa.schema([("number", pa.int64()), ("kind", pa.string()), ("mess
 """How a part went, as Ray and Spark hand it back; `kind` and `message` are null where it was made."""
 
 
-def report_row(made: Done | Failed) -> dict[str, Any]:
-    """Return how a part went as a row of `REPORT_SCHEMA`."""
-    if isinstance(made, Done):
-        return {"number": made.number}
-    return {"number": made.number, "kind": made.kind, "message": made.message}
-
-
 @lru_cache(maxsize=1)
 def read_sent(pickled: bytes) -> Any:
     """Return a job or work that was sent to this process, the same each time: its composer is made once."""
     return pickle.loads(pickled)
+
+
+def make_reported(pickled: bytes, numbers: Iterable[int]) -> pa.Table:
+    """Make parts of a job that was sent here, and return a row for each, by `REPORT_SCHEMA`."""
+    job: Job = read_sent(pickled)
+    made = [job.make_part(number) for number in numbers]
+    rows = [asdict(one) if isinstance(one, Failed) else {"number": one.number} for one in made]
+    return pa.Table.from_pylist(rows, schema=REPORT_SCHEMA)
+
+
+def check_workers(workers: int | None) -> None:
+    """Refuse a number of workers that could not make anything."""
+    if workers is not None and workers < 1:
+        raise BatchError(f"workers is {workers}: it takes at least one")
 
 
 def count_cores() -> int:

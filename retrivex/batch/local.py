@@ -6,14 +6,13 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
 from retrivex.batch.folder import Done
-from retrivex.batch.job import Failed, Job, OnPart, Summary, count_cores
+from retrivex.batch.job import Failed, Job, OnPart, Summary, check_workers, count_cores
 from retrivex.errors import BatchError
 
 # threads of numpy's own would fight over the cores that the workers have
@@ -39,14 +38,8 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
         If the output folder is another job's, a part fails, or a worker dies. Parts that are done stay, and the same
         job goes on with the others.
     """
-    count = count_cores() if workers is None else workers
-    if count < 1:
-        raise BatchError(f"workers is {count}: it takes at least one process")
-    began = time.perf_counter()
-    with job.open() as missing:
-        if missing:
-            _make(job, missing, min(count, len(missing)), on_part)
-        return job.summarize(missing, began)
+    check_workers(workers)
+    return job.run(lambda missing: _make(job, missing, min(workers or count_cores(), len(missing)), on_part))
 
 
 def _make(job: Job, missing: list[int], count: int, on_part: OnPart | None) -> None:
@@ -62,7 +55,7 @@ def _make(job: Job, missing: list[int], count: int, on_part: OnPart | None) -> N
                 on_part(done, job.source.parts)
     except BrokenProcessPool as error:
         advice = "a worker died: see whether memory is short, and give parts fewer rows"
-        raise job.stop(Failed(job.first_missing(), "BatchError", advice)) from error
+        raise job.give_up(BatchError(advice)) from error
     finally:
         pool.shutdown(cancel_futures=True)
 

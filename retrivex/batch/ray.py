@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import pickle
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from retrivex.batch.job import MOST_TRIES, REPORT_SCHEMA, Failed, Job, OnPart, Summary, Work, report_row
+from retrivex.batch.job import MOST_TRIES, Failed, Job, OnPart, Summary, Work, check_workers, make_reported
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
 
@@ -19,8 +18,6 @@ try:
     from ray.data import ActorPoolStrategy, DataContext, Dataset
 except ImportError as error:
     raise ImportError(f"retrivex.batch.ray needs ray: {install_hint('ray')}") from error
-
-_MOST_SAID = 500  # characters of what Ray says: it quotes whole stacks
 
 ROWS_AT_ONCE = 200
 """Rows that an actor gets at once."""
@@ -72,11 +69,7 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
         If the output folder is another job's, a part fails, or Ray does not start or gives up. Parts that are done
         stay.
     """
-    began = time.perf_counter()
-    with job.open() as missing:
-        if missing:
-            _make(job, missing, workers, on_part)
-        return job.summarize(missing, began)
+    return job.run(lambda missing: _make(job, missing, workers, on_part))
 
 
 def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | None) -> None:
@@ -106,7 +99,7 @@ def _make(job: Job, missing: list[int], workers: int | None, on_part: OnPart | N
         total = job.source.parts
         for done, row in enumerate(_rows_of(parts, job), start=total - len(missing) + 1):
             if row["kind"] is not None:
-                raise job.stop(Failed(row["number"], row["kind"], row["message"]))
+                raise job.stop(Failed(**row))
             if on_part is not None:
                 on_part(done, total)
     finally:
@@ -118,14 +111,12 @@ def _rows_of(parts: Dataset, job: Job) -> Iterator[dict[str, Any]]:
     try:
         yield from parts.iter_rows()
     except Exception as error:  # what Ray raises depends on where it gave up
-        said = describe_error(error)[:_MOST_SAID]
-        raise job.stop(Failed(job.first_missing(), type(error).__name__, said)) from error
+        raise job.give_up(error) from error
 
 
 def _count_actors(workers: int | None) -> int:
     """Return how many actors there are; Ray is started where it was not."""
-    if workers is not None and workers < 1:
-        raise BatchError(f"workers is {workers}: it takes at least one actor")
+    check_workers(workers)
     if not ray.is_initialized():
         ray.init()
     return workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -156,10 +147,8 @@ class _PartActor:
     """
 
     def __init__(self, job: bytes) -> None:
-        self._job: Job = pickle.loads(job)
+        self._job = job
 
     def __call__(self, numbers: pa.Table) -> pa.Table:
         """Make the parts of these numbers, and say how it went."""
-        return pa.Table.from_pylist(
-            [report_row(self._job.make_part(number)) for number in numbers.column(0).to_pylist()], schema=REPORT_SCHEMA
-        )
+        return make_reported(self._job, numbers.column(0).to_pylist())

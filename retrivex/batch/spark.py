@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from retrivex.batch.job import (
+    MOST_SAID,
     MOST_TRIES,
-    REPORT_SCHEMA,
     Failed,
     Job,
     OnPart,
     Summary,
     Work,
+    check_workers,
     count_cores,
+    make_reported,
     read_sent,
-    report_row,
 )
 from retrivex.errors import BatchError, install_hint
 from retrivex.text.lines import describe_error
@@ -32,7 +32,6 @@ try:
 except ImportError as error:
     raise ImportError(f"retrivex.batch.spark needs pyspark: {install_hint('spark')}") from error
 
-_MOST_SAID = 500  # characters of what Spark says: it quotes whole stacks
 _REPORT = "number long, kind string, message string"
 
 
@@ -77,16 +76,15 @@ def run(job: Job, *, workers: int | None = None, on_part: OnPart | None = None) 
         If the output folder is another job's, a part fails, or Spark does not start or gives up on one. Parts that are
         done stay.
     """
-    if workers is not None and workers < 1:
-        raise BatchError(f"workers is {workers}: it takes at least one core")
-    began = time.perf_counter()
-    with job.open() as missing:
-        if missing:
-            with _session(workers) as spark:
-                _make(spark, job, missing)
-            if on_part is not None:
-                on_part(job.source.parts, job.source.parts)
-        return job.summarize(missing, began)
+    check_workers(workers)
+
+    def make(missing: list[int]) -> None:
+        with _session(workers) as spark:
+            _make(spark, job, missing)
+        if on_part is not None:
+            on_part(job.source.parts, job.source.parts)
+
+    return job.run(make)
 
 
 def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
@@ -94,22 +92,16 @@ def _make(spark: SparkSession, job: Job, missing: list[int]) -> None:
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for at in batch.column(0).to_pylist():
-                yield _make_part(pickled, missing[at])
+            yield from make_reported(pickled, (missing[at] for at in batch.column(0).to_pylist())).to_batches()
 
     # a task for each part
     parts = spark.range(0, len(missing), 1, len(missing)).mapInArrow(make, _REPORT)
     try:
         failed = parts.where("kind IS NOT NULL").collect()
     except Exception as error:  # what Spark raises depends on where it gave up
-        said = describe_error(error)[:_MOST_SAID]
-        raise job.stop(Failed(job.first_missing(), type(error).__name__, said)) from error
+        raise job.give_up(error) from error
     if failed:
-        raise job.stop(Failed(failed[0]["number"], failed[0]["kind"], failed[0]["message"]))
-
-
-def _make_part(pickled: bytes, number: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([report_row(read_sent(pickled).make_part(number))], schema=REPORT_SCHEMA)
+        raise job.stop(Failed(**failed[0].asDict()))
 
 
 @contextmanager
@@ -133,7 +125,7 @@ def _session(workers: int | None) -> Iterator[SparkSession]:
         spark = builder.getOrCreate()
     except Exception as error:  # what is raised depends on how far Java came
         raise BatchError(
-            f"Spark did not start ({describe_error(error)[:_MOST_SAID]}): it needs Java 17 or later on the PATH or in "
+            f"Spark did not start ({describe_error(error)[:MOST_SAID]}): it needs Java 17 or later on the PATH or in "
             "JAVA_HOME, or an active session"
         ) from error
     spark.sparkContext.setLogLevel("OFF")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
+from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retrivex.cli.collections import StoreKind
+from retrivex.adapters import STORES
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.options import AsJson, parse_pairs
 from retrivex.cli.terminal import note, progress, write_json, write_text
@@ -16,6 +17,13 @@ from retrivex.tokens.tokenizer import DEFAULT_ENCODING, get_tokenizer
 
 if TYPE_CHECKING:
     from retrivex.adapters.base.backfill import Backfilled
+
+
+class StoreKind(StrEnum):
+    """A vector store that has an adapter."""
+
+    vars().update((row.name.upper(), row.name) for row in STORES)
+
 
 _SHOWN = 10  # documents without numbers that are listed
 
@@ -61,13 +69,14 @@ def backfill(
     # what `auto` means, by its name: that never falls back to estimates, which would stay in the records
     named = DEFAULT_ENCODING if counts == "auto" else counts
     tokenizer = None if named is None else get_tokenizer(named)
-    with progress("reading") as bar:
-
-        def report(step: str, done: int, total: int | None) -> None:
-            bar.update(bar.task_ids[0], description=step, completed=done, total=total)
-
+    with progress("reading") as show:
         made = import_module("retrivex.adapters.base.backfill").backfill(
-            found, by_order=by_order, write=write, tokenizer=tokenizer, batch=batch, report=report
+            found,
+            by_order=by_order,
+            write=write,
+            tokenizer=tokenizer,
+            batch=batch,
+            report=lambda step, done, total: show(done, total, description=step),
         )
     _show(made, as_json=as_json)
     if made.unnumbered_count or made.orphans:

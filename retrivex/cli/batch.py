@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import import_module
@@ -13,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from retrivex.cli import options
-from retrivex.cli.collections import StoreKind
+from retrivex.cli.backfill import StoreKind
 from retrivex.cli.commands import Command
 from retrivex.cli.failures import SOME_FAILED
 from retrivex.cli.terminal import counted, note, one_line, progress, write_json, write_text
+from retrivex.config import RetrievalConfig
 from retrivex.errors import ChunkError
 from retrivex.loading.report import LoadReport, describe_kinds
 
 if TYPE_CHECKING:
     from retrivex.batch import Job, StoreAddress, Summary, Written
-    from retrivex.batch.job import OnPart
 
 _MOST_LISTED = 20  # problems that are listed one by one; --json lists more
 
@@ -72,7 +70,9 @@ def jobs() -> None:
 
 
 @batch.command("compose", cls=Command, epilog=options.describe_options())
+@options.taking(retrieval=options.make_config)
 def compose(
+    *,
     requests: Annotated[
         Path, typer.Argument(metavar="REQUESTS", help="A Parquet file of requests, or a folder of them.")
     ],
@@ -84,14 +84,7 @@ def compose(
     address: Address = None,
     collection: CollectionName = "",
     layout: Layout = "retrivex",
-    budget: options.Budget = None,
-    window: options.WindowSize = None,
-    k: options.BestHits = None,
-    effort: options.EffortLevel = None,
-    order: options.Order = None,
-    preset: options.Preset = None,
-    config: options.ConfigFile = None,
-    settings: options.Settings = None,
+    retrieval: RetrievalConfig,
     as_json: options.AsJson = False,
 ) -> None:
     """Compose a context for every row of requests; a row that fails carries its error, and the others go on.
@@ -104,9 +97,6 @@ def compose(
       retrivex batch compose requests.parquet -o contexts/
       retrivex batch compose requests/ -o contexts/ --engine ray --store sqlite --address handbook.db
     """
-    retrieval = options.make_config(
-        preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
-    )
     batches = import_module("retrivex.batch")
     place = _place(store, address, collection, layout)
     if place is not None:
@@ -117,7 +107,9 @@ def compose(
 
 
 @batch.command("index", cls=Command)
+@options.taking(cutting=options.Cutting)
 def index(
+    *,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     out: Out,
     engine: Engines = Engine.LOCAL,
@@ -126,17 +118,11 @@ def index(
     store: Store = None,
     address: Address = None,
     collection: CollectionName = "",
-    chunker: options.ChunkerName = "auto",
-    size: options.ChunkSize = None,
-    overlap: options.ChunkOverlap = None,
+    cutting: options.Cutting,
     embed: Annotated[
         str | None,
         typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
     ] = None,
-    tokenizer: options.TokenizerName = "auto",
-    scope: options.OneScope = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, cut and encode files on an engine, and write the chunks into a store.
@@ -158,11 +144,14 @@ def index(
         batches.check_writer(place)
     report = LoadReport()
     folder = batches.OutputFolder(out)
-    source = batches.file_source(paths, report, include=include or (), exclude=exclude or (), files_per_part=files)
+    source = batches.file_source(
+        paths, report, include=cutting.include or (), exclude=cutting.exclude or (), files_per_part=files
+    )
     try:
-        work = batches.FilesWork(batches.ChunkWork(chunker, size, overlap, tokenizer, embed), scope)
+        chunks = batches.ChunkWork(cutting.chunker, cutting.size, cutting.overlap, cutting.tokenizer, embed)
+        work = batches.FilesWork(chunks, cutting.scope)
         # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
-        counts = work.chunks.resources[1].exact or tokenizer != "auto"
+        counts = chunks.resources[1].exact or cutting.tokenizer != "auto"
     except ChunkError as error:
         raise typer.BadParameter(str(error)) from error
     job = batches.Job(source, work, folder)
@@ -184,8 +173,8 @@ def _write(job: Job, place: StoreAddress, *, counts: bool) -> Written:
     batches = import_module("retrivex.batch")
     writer = batches.open_writer(place, counts=counts)
     try:
-        with _showing("writing") as on_part:
-            made: Written = batches.write_parts(job.folder, job.source.parts, writer, on_part)
+        with progress("writing") as show:
+            made: Written = batches.write_parts(job.folder, job.source.parts, writer, show)
     finally:
         writer.close()
     return made
@@ -218,15 +207,9 @@ def _report_index(
 
 def _run(job: Job, engine: Engine, workers: int | None, what: str) -> Summary:
     runner = import_module(f"retrivex.batch.{engine.value}")
-    with _showing(what) as on_part:
-        made: Summary = runner.run(job, workers=workers, on_part=on_part)
+    with progress(what) as show:
+        made: Summary = runner.run(job, workers=workers, on_part=show)
     return made
-
-
-@contextmanager
-def _showing(what: str) -> Iterator[OnPart]:
-    with progress(what) as bar:
-        yield lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
 
 
 def _report(made: Summary, out: Path, *, as_json: bool) -> None:

@@ -67,11 +67,6 @@ class ChunkMap:
     notes: tuple[ChunkNote, ...]
     labels: Mapping[int, str] = field(default_factory=dict)
 
-    @property
-    def shown(self) -> bool:
-        """Whether anything of the document is in the context."""
-        return any(note.outcome == "selected" for note in self.notes)
-
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the title, and for each row of cells citation numbers, cells and chunk numbers."""
         title = Text.assemble((one_line(self.doc_id), "bold"), "  ", (self.caption, "dim"), overflow="fold")

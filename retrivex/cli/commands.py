@@ -33,7 +33,7 @@ NAMES = (
 )
 """Commands in the order of the help; each is a function of the module of its name, or a group of several."""
 
-_WITH_COMPOSER_OPTIONS = ("query", "compose")
+_WITH_COMPOSER_OPTIONS = ("query", "compose", "tune")
 
 
 class Command(TyperCommand):

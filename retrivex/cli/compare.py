@@ -11,9 +11,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from retrivex.cli.options import AsJson
-from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import console, note, one_line, say, visible, write_json
+from retrivex.cli.options import AsJson, parse_pairs
+from retrivex.cli.terminal import console, note, one_line, print_table, say, visible, write_json
 from retrivex.evaluation.compare.comparison import EVERY_SET, Comparison, Pair, averaged, select
 from retrivex.evaluation.compare.comparison import compare as compare_rows
 from retrivex.evaluation.report.side_by_side import (
@@ -30,7 +29,7 @@ from retrivex.evaluation.report.side_by_side import (
     verdict,
 )
 from retrivex.evaluation.run.measure_words import label_measure
-from retrivex.evaluation.run.results import Row, read_rows
+from retrivex.evaluation.run.results import Row, Way, read_rows
 
 
 def compare(
@@ -65,7 +64,10 @@ def compare(
       retrivex compare before after --measure evidence_recall --show 3
       retrivex compare results --a order=edge_balanced --b order=document --show 1
     """
-    first, second = _selection(ours_where, "--a"), _selection(theirs_where, "--b")
+    first, second = (
+        parse_pairs(pairs, option, as_text=tuple(Way.__dataclass_fields__))
+        for pairs, option in ((ours_where, "--a"), (theirs_where, "--b"))
+    )
     mine = read_rows(ours)
     others = read_rows(theirs) if theirs is not None else mine
     rows = (select(mine, first), select(others, second))
@@ -88,16 +90,6 @@ def compare(
                 _print_questions(comparison, show)
 
 
-def _selection(settings: Sequence[str] | None, option: str) -> Mapping[str, str]:
-    chosen = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals or not value:
-            raise typer.BadParameter(f"{option} {setting!r}: write FIELD=VALUE, as in {option} composer=balanced")
-        chosen[name.strip()] = value.strip()
-    return chosen
-
-
 def _note_means(fields: Mapping[str, Sequence[str]]) -> None:
     """Say what each figure is a mean over, and how to compare one of it."""
     if not fields:
@@ -110,10 +102,8 @@ def _note_means(fields: Mapping[str, Sequence[str]]) -> None:
 
 def _names(rows: Sequence[Sequence[Row]], ours: Path, theirs: Path | None) -> tuple[str, str]:
     """Return what the two sides are called: by what differs between their ways, else by their folders."""
-    ways = [{name: {value} for name, value in asdict(side[0].way).items()} for side in rows]
-    for way, side in zip(ways, rows, strict=True):
-        for name in way:
-            way[name] = {getattr(row.way, name) for row in side}
+    fields = Way.__dataclass_fields__
+    ways = [{name: {getattr(row.way, name) for row in side} for name in fields} for side in rows]
     differing = [name for name in ways[0] if ways[0][name] != ways[1][name]]
     called = [", ".join("/".join(sorted(map(str, way[name]))) for name in differing) for way in ways]
     if called[0] != called[1]:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,24 +15,15 @@ from typing import Annotated, Any, BinaryIO, Self, cast
 import typer
 
 from retrivex.cli.failures import SOME_FAILED, describe
-from retrivex.cli.options import (
-    AsJson,
-    Budget,
-    ConfigFile,
-    EffortLevel,
-    Order,
-    Preset,
-    Settings,
-    WindowSize,
-    WithTrace,
-    make_config,
-)
-from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
+from retrivex.cli.options import AsJson, WithTrace, make_config, taking
+from retrivex.cli.rerankers import make_reranker
 from retrivex.cli.terminal import note, progress, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import RequestError, compose_record, parse_line
+from retrivex.config import RetrievalConfig
 from retrivex.loading import read_chunks
 from retrivex.model.chunk import Chunk, ChunkKey
+from retrivex.rerank import Reranker
 from retrivex.stores.memory import index_chunks
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
@@ -42,7 +33,9 @@ _SKIP_BYTES = 1024 * 1024
 _STANDARD = "-"
 
 
+@taking(retrieval=make_config, reranker=make_reranker)
 def compose(
+    *,
     source: Annotated[str, typer.Option("--in", metavar="FILE", help="Requests; - is standard input.")] = _STANDARD,
     target: Annotated[
         str, typer.Option("--out", metavar="FILE", help="Compositions; - is standard output.")
@@ -54,20 +47,8 @@ def compose(
     request_schema: Annotated[
         bool, typer.Option("--request-schema", help="Print the JSON Schema of a request.")
     ] = False,
-    budget: Budget = None,
-    window: WindowSize = None,
-    k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="N", help="Use only the best N hits.", rich_help_panel="Composer options"),
-    ] = None,
-    effort: EffortLevel = None,
-    order: Order = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
-    rerank: Rerank = None,
-    rerank_shape: RerankShape = None,
-    rerank_model: RerankModel = None,
+    retrieval: RetrievalConfig,
+    reranker: Reranker | None,
     trace: WithTrace = False,
     as_json: AsJson = False,
 ) -> None:
@@ -92,14 +73,15 @@ def compose(
     if schema or request_schema:
         write_text(read_schema("composition-1" if schema else "compose-request-1"))
         return
-    retrieval = make_config(
-        preset, config, settings, token_budget=budget, window=window, k=k, effort=effort, ordering_strategy=order
-    )
-    composer = SpanComposer(retrieval, reranker=make_reranker(rerank, rerank_shape, rerank_model))
+    composer = SpanComposer(retrieval, reranker=reranker)
     shared = {} if chunks is None else index_chunks(read_chunks(chunks))
     _check_files(source, target)
     failed = 0
-    with _open(source) as lines, _Output.open(target) as out, progress("composing") as bar:
+    with (
+        nullcontext(sys.stdin.buffer) if source == _STANDARD else open(source, "rb") as lines,
+        _Output.open(target) as out,
+        progress("composing") as show,
+    ):
         for number, line in enumerate(split_lines(lines), start=1):
             if line is not None and not line.strip():
                 continue
@@ -107,7 +89,7 @@ def compose(
             written, is_answer = encode(answer, number)
             failed += "error" in answer or not is_answer
             out.write(written)
-            bar.update(bar.task_ids[0], completed=number)
+            show(number)
     if failed:
         lines_failed = "1 line" if failed == 1 else f"{failed:,} lines"
         note(f"{lines_failed} could not be composed: where a line's answer would be, its error says why")
@@ -198,15 +180,6 @@ def _check_files(source: str, target: str) -> None:
         raise typer.BadParameter(f"--in and --out are both {source}: name another file for the compositions")
     if source == _STANDARD and sys.stdin.isatty():
         note("reading requests from the terminal, one JSON object a line; Ctrl-D ends")
-
-
-@contextmanager
-def _open(name: str) -> Iterator[BinaryIO]:
-    if name == _STANDARD:
-        yield sys.stdin.buffer
-    else:
-        with open(name, "rb") as file:
-            yield file
 
 
 @dataclass(slots=True)

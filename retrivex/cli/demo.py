@@ -15,8 +15,9 @@ from rich.text import Text
 
 from retrivex.chunking import get_chunker
 from retrivex.cli.index import list_problems
+from retrivex.cli.options import find_tokenizer
 from retrivex.cli.query import ask, sources
-from retrivex.cli.terminal import console, note, one_line, visible, write_text
+from retrivex.cli.terminal import console, one_line, visible, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import HashingEncoder
@@ -25,7 +26,7 @@ from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.stores import SQLiteStore
 from retrivex.text.quotes import find_quote
-from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+from retrivex.tokens.tokenizer import Tokenizer
 
 PAGES = Path(__file__).with_name("demo_pages")
 """Help pages of an invented bike-sharing service."""
@@ -78,9 +79,7 @@ def demo(
         )
     questions = dict.fromkeys(asked, ()) if asked else QUESTIONS
     pages = folder or PAGES
-    tokenizer, messages = resolve_tokenizer()
-    for message in messages:
-        note(message)
+    tokenizer = find_tokenizer()
     with TemporaryDirectory() as temporary, SQLiteStore(Path(temporary, "demo.db")) as store:
         cutter = get_chunker("auto", size=_CHUNK_TOKENS, tokenizer=tokenizer)
         report = Indexer(store, cutter, tokenizer, HashingEncoder()).index([pages])

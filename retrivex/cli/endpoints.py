@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -27,39 +28,47 @@ ModelName: TypeAlias = Annotated[str, _name()]
 # not out of the environment: where a model is optional, nobody is to pay for one that was not asked for here
 OptionalModelUrl: TypeAlias = Annotated[str | None, _url()]
 OptionalModelName: TypeAlias = Annotated[str | None, _name()]
-KeyVariable: TypeAlias = Annotated[
-    str, _option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.")
-]
-DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
-AnswerFile: TypeAlias = Annotated[Path | None, _option("--answers", metavar="FILE", help=_ANSWERS_HELP)]
-SpendCapTokens: TypeAlias = Annotated[
-    int | None, _option("--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.")
-]
-Concurrency: TypeAlias = Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")]
-DEFAULT_CONCURRENCY = 4
-ModelOptions: TypeAlias = Annotated[
-    list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)
-]
 
 
-def open_endpoint(
-    url: str,
-    model: str,
-    *,
-    key_variable: str = DEFAULT_KEY_VARIABLE,
-    answers: Path | None = None,
-    options: list[str] | None = None,
-    **more: Any,
-) -> Endpoint:
-    """Return the endpoint that the options of a command line ask for; `more` are further arguments of `Endpoint`.
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """How a model is asked, by the options of a command line."""
 
-    Raises
-    ------
-    ImportError
-        If the extra `evaluate` is not there.
-    EndpointError, StoreError
-        If url, model or key break their rule, or the file of answers cannot be opened.
-    """
-    key, fields = os.environ.get(key_variable) or None, parse_pairs(options, "--model-option")
-    module = import_module("retrivex.evaluation.answers.endpoint")  # it needs an extra
-    return cast("Endpoint", module.Endpoint(url, model, api_key=key, cache=answers, options=fields, **more))
+    api_key_env: Annotated[
+        str, _option("--api-key-env", metavar="VARIABLE", help="Variable that holds the API key.")
+    ] = "OPENAI_API_KEY"
+    answers: Annotated[Path | None, _option("--answers", metavar="FILE", help=_ANSWERS_HELP)] = None
+    spend_cap: Annotated[
+        int | None, _option("--spend-cap", min=0, metavar="TOKENS", help="Of prompts and answers at most.")
+    ] = None
+    concurrency: Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")] = 4
+    model_option: Annotated[list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)] = None
+
+    def open(self, url: str, model: str, answers: Path, **more: Any) -> Endpoint:
+        """Open an endpoint; its key is read from the environment, never from the command line.
+
+        Parameters
+        ----------
+        url, model : of the endpoint
+        answers : file that keeps answers, where the options name none
+        **more : as `Endpoint` takes it
+
+        Raises
+        ------
+        EndpointError
+            If an option breaks its rule.
+        ImportError
+            If the extra 'evaluate' is not installed.
+        """
+        module = import_module("retrivex.evaluation.answers.endpoint")  # it needs an extra
+        made = module.Endpoint(
+            url,
+            model,
+            api_key=os.environ.get(self.api_key_env) or None,
+            cache=self.answers or answers,
+            spend_cap=self.spend_cap,
+            concurrency=self.concurrency,
+            options=parse_pairs(self.model_option, "--model-option"),
+            **more,
+        )
+        return cast("Endpoint", made)

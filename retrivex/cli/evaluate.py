@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from retrivex.cli.answers import answer_run
-from retrivex.cli.endpoints import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_KEY_VARIABLE,
-    AnswerFile,
-    Concurrency,
-    KeyVariable,
-    ModelOptions,
-    OptionalModelName,
-    OptionalModelUrl,
-    SpendCapTokens,
-    open_endpoint,
-)
+from retrivex.cli.endpoints import EndpointOptions, OptionalModelName, OptionalModelUrl
 from retrivex.cli.failures import SOME_FAILED
-from retrivex.cli.options import AsJson
-from retrivex.cli.tables import print_table
-from retrivex.cli.terminal import note, note_each, one_line, progress, write_json, write_text
+from retrivex.cli.options import AsJson, find_tokenizer, taking
+from retrivex.cli.terminal import note, note_each, one_line, print_table, progress, write_json, write_text
 from retrivex.errors import RetrivexError
+from retrivex.evaluation.answers import AnsweredRows, answer_sets
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.evaluation.questions.own import own
 from retrivex.evaluation.report import write_report
 from retrivex.evaluation.report.verdict import small_budgets
-from retrivex.evaluation.run import ORDERS, Plan, summarise
+from retrivex.evaluation.run import Plan, sets_of, summarise, write_run
 from retrivex.evaluation.run import evaluate as run_plan
-from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS
 from retrivex.evaluation.run.measure_words import write_measure
-from retrivex.evaluation.run.results import MANIFEST
-from retrivex.evaluation.run.systems import COMPOSERS
-from retrivex.tokens.tokenizer import resolve_tokenizer
+from retrivex.evaluation.run.results import read_manifest
 
 _SHOWN = {
     "evidence_recall": "recall",
@@ -58,8 +45,40 @@ _NAMES = ("set_name", "retriever", "composer", "order")
 _FIELDS = ("set_name", "retriever", "hits", "composer", "budget", "order", "seed")
 
 
+def _option(field: str, *flags: str, **more: Any) -> Any:
+    """Return the option of a field of the plan, with what the plan says of it."""
+    known = Plan.model_fields[field]
+    said = f"{known.description}; repeatable" if isinstance(known.default, tuple) else str(known.description)
+    return typer.Option(*flags, help=f"{said[0].upper()}{said[1:]}.", **more)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What is varied, and what of, by the options of a command line."""
+
+    sets: Annotated[list[str] | None, _option("sets", "--set", metavar="NAME")] = None
+    data: Annotated[Path | None, _option("data", "--data", metavar="FOLDER", envvar="RETRIVEX_DATA")] = None
+    retrievers: Annotated[list[str] | None, _option("retrievers", "--retriever", metavar="NAME")] = None
+    encoder: Annotated[
+        str | None, _option("encoder", "--encoder", "--embed", metavar="MODEL", envvar="RETRIVEX_EMBED")
+    ] = None
+    hits: Annotated[list[int] | None, _option("hits", "--hits", metavar="N")] = None
+    composers: Annotated[list[str] | None, _option("composers", "--composer", metavar="NAME")] = None
+    orders: Annotated[list[str] | None, _option("orders", "--order", metavar="NAME")] = None
+    budgets: Annotated[list[int] | None, _option("budgets", "--budget", "-b", metavar="TOKENS")] = None
+    seeds: Annotated[list[int] | None, _option("seeds", "--seed", metavar="S")] = None
+    chunker: Annotated[str, _option("chunker", "--chunker", metavar="NAME")] = "sentence_packed"
+    chunk_tokens: Annotated[int, _option("chunk_tokens", "--chunk-tokens", metavar="N")] = 200
+    tokenizer: Annotated[str, _option("tokenizer", "--tokenizer", metavar="NAME")] = "auto"
+    questions: Annotated[int | None, _option("questions", "--questions", metavar="N")] = None
+    unanswerable: Annotated[bool, _option("unanswerable", "--unanswerable")] = False
+    keep_contexts: Annotated[bool, _option("keep_contexts", "--keep-contexts")] = False
+
+
+@taking(varied=PlanOptions, asking=EndpointOptions)
 def evaluate(
-    questions: Annotated[
+    *,
+    file: Annotated[
         Path | None,
         typer.Argument(metavar="QUESTIONS", help="JSONL of your own questions.", show_default=False, exists=True),
     ] = None,
@@ -67,68 +86,10 @@ def evaluate(
         Path | None,
         typer.Option("--documents", metavar="PATH", help="Folder or file that the questions are about.", exists=True),
     ] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME", help="A public set, as 'squad'; repeatable.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FOLDER", envvar="RETRIVEX_DATA", help="Where the public sets lie."),
-    ] = None,
+    varied: PlanOptions,
     out: Annotated[
         Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
     ] = Path("results"),
-    retriever: Annotated[
-        list[str] | None,
-        typer.Option("--retriever", metavar="NAME", help=f"Hits by {', '.join(RETRIEVERS)}; repeatable."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            "--embed",
-            metavar="MODEL",
-            envvar="RETRIVEX_EMBED",
-            help="'hashing' (no download), or the folder or name of a sentence-transformers model. Left out, hits are "
-            "found by words.",
-        ),
-    ] = None,
-    hits: Annotated[
-        list[int] | None, typer.Option("--hits", metavar="N", help="Hits to start from, usually 20; repeatable.")
-    ] = None,
-    composer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--composer",
-            metavar="NAME",
-            help=f"{', '.join(COMPOSERS)}, or a .toml or .json of options; repeatable. Usually knn, knn±1, balanced.",
-        ),
-    ] = None,
-    order: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--order",
-            metavar="NAME",
-            help=f"Order of the passages: {', '.join(ORDERS)}; repeatable. Left out, each composer's own.",
-        ),
-    ] = None,
-    budget: Annotated[
-        list[int] | None,
-        typer.Option("--budget", "-b", metavar="TOKENS", help="Most tokens of context, usually 2000; repeatable."),
-    ] = None,
-    seed: Annotated[
-        list[int] | None, typer.Option("--seed", metavar="S", help="Of the order shuffle; repeatable.")
-    ] = None,
-    chunker: Annotated[
-        str, typer.Option("--chunker", metavar="NAME", help=f"How documents are cut: {', '.join(CHUNKERS)}.")
-    ] = "sentence_packed",
-    chunk_tokens: Annotated[int, typer.Option("--chunk-tokens", metavar="N", help="Most tokens of a chunk.")] = 200,
-    tokenizer: Annotated[str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted.")] = "auto",
-    most: Annotated[
-        int | None, typer.Option("--questions", metavar="N", help="Most questions of a set, a seeded sample.")
-    ] = None,
-    unanswerable: Annotated[
-        bool, typer.Option("--unanswerable", help="Ask also what has neither evidence nor answers.")
-    ] = False,
     processes: Annotated[
         int, typer.Option("--processes", min=1, metavar="N", help="That compose side by side.")
     ] = os.cpu_count() or 1,
@@ -141,16 +102,9 @@ def evaluate(
             help="Finished blocks and vectors, so that a stopped run goes on. Usually ~/.cache/retrivex.",
         ),
     ] = None,
-    keep_contexts: Annotated[
-        bool, typer.Option("--keep-contexts", help="Write the text of each context into the results.")
-    ] = False,
     model_url: OptionalModelUrl = None,
     model: OptionalModelName = None,
-    api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
-    answers: AnswerFile = None,
-    spend_cap: SpendCapTokens = None,
-    concurrency: Concurrency = DEFAULT_CONCURRENCY,
-    model_option: ModelOptions = None,
+    asking: EndpointOptions,
     as_json: AsJson = False,
 ) -> None:
     """Measure contexts on your own questions, or on public sets, beside plain nearest chunks.
@@ -172,55 +126,39 @@ def evaluate(
       {"question": "Do bees sleep?", "evidence": [{"doc_id": "bees.md", "quote": "They sleep at night."}]}
       {"question": "Do bees sleep?", "answers": ["at night"]}
     """
-    if (questions is None) != (documents is None):
+    if (file is None) != (documents is None):
         raise typer.BadParameter("QUESTIONS and --documents belong together: give both")
-    if questions is None and not sets:
+    if file is None and not varied.sets:
         raise typer.BadParameter("there is nothing to ask: give QUESTIONS and --documents, or --set NAME")
     if (model_url is None) != (model is None):
         raise typer.BadParameter("--model-url and --model belong together: give the endpoint and the model's name")
-    given = {
-        "sets": sets, "data": data, "questions": most, "retrievers": retriever, "encoder": encoder, "hits": hits,
-        "composers": composer, "orders": order, "budgets": budget, "seeds": seed, "chunker": chunker,
-        "chunk_tokens": chunk_tokens, "tokenizer": tokenizer, "unanswerable": unanswerable,
-        "keep_contexts": keep_contexts or model_url is not None,
-    }  # fmt: skip
-    plan = _check_plan(
-        Plan.model_validate({name: value for name, value in given.items() if value is not None and value != []})
-    )
+    given = {name: value for name, value in asdict(varied).items() if value is not None and value != []}
+    plan = _check_plan(Plan.model_validate({**given, "keep_contexts": varied.keep_contexts or model_url is not None}))
     endpoint = None
     if model_url is not None and model is not None:  # before the work, so that a wrong key or address costs none
         out.mkdir(parents=True, exist_ok=True)
-        endpoint = open_endpoint(
-            model_url,
-            model,
-            key_variable=api_key_env,
-            answers=answers or out / "answers.db",
-            spend_cap=spend_cap,
-            concurrency=concurrency,
-            options=model_option,
-        )
-    mine = [] if questions is None or documents is None else [own(questions, documents)]
-    with progress("evaluating") as bar:
+        endpoint = asking.open(model_url, model, out / "answers.db")
+    mine = [] if file is None or documents is None else [own(file, documents)]
+    with progress("evaluating") as show:
 
         def reporter(what: str, done: int, total: int) -> None:
-            bar.update(bar.task_ids[0], description=what, completed=done, total=total)
+            show(done, total, description=what)
 
         rows = run_plan(plan, mine, out=out, cache=cache, processes=processes, report=reporter)
         answered = None
         if endpoint is not None and model is not None:
             with endpoint:
-                answered = answer_run(
-                    out, rows, mine, plan, endpoint, model, keep_contexts=keep_contexts,
-                    report=lambda done, total: reporter("answering", done, total),
-                )  # fmt: skip
+                every = chain(mine, (found for _, found in sets_of(plan.sets, plan.data)))
+                answered = answer_sets(rows, every, endpoint, report=partial(reporter, "answering"))
             rows = answered.rows
+            _write_answers(out, answered, model, keep_contexts=varied.keep_contexts)
     odd = [(found.name, line) for found in mine for line in found.odd]
     # files that are not read (images beside the texts) are listed after questions, and are no failure, as for `index`
     odd.sort(key=lambda problem: not problem[1].startswith("line "))
     left_out = [f"{name}: {line}" for name, line in odd if line.startswith("line ") and "left out" in line]
     note_each([f"{name}: {line}" for name, line in odd])
     summary = summarise(rows)
-    missing = write_report(out, title=f"Evaluation of {questions.name if questions else ', '.join(plan.sets)}")
+    missing = write_report(out, title=f"Evaluation of {file.name if file else ', '.join(plan.sets)}")
     for reason in (*missing, *(answered.warnings if answered else ())):
         note(reason)
     _note_sets(out, mine, plan)
@@ -234,11 +172,17 @@ def evaluate(
         raise typer.Exit(SOME_FAILED)
 
 
+def _write_answers(out: Path, made: AnsweredRows, model: str, *, keep_contexts: bool) -> None:
+    """Write the results anew, with answers, and the manifest with what they cost."""
+    usage = None if made.usage is None else asdict(made.usage)
+    answers = {"model": model, "usage": usage, "warnings": list(made.warnings)}
+    rows = made.rows if keep_contexts else [replace(row, context=None) for row in made.rows]
+    write_run(out, rows, {**read_manifest(out), "answers": answers})
+
+
 def _check_plan(plan: Plan) -> Plan:
     """Refuse unknown composers before anything is read, and say how tokens are counted and which budgets mislead."""
-    counter, messages = resolve_tokenizer(plan.tokenizer)
-    for message in messages:
-        note(message)
+    counter = find_tokenizer(plan.tokenizer)
     try:
         composers = plan.composed_by(counter)
     except RetrivexError as error:
@@ -251,7 +195,7 @@ def _check_plan(plan: Plan) -> Plan:
 def _note_sets(out: Path, own: Sequence[EvidenceSet], plan: Plan) -> None:
     """Say how many questions were not asked, and how many records of public sets were repaired or left out."""
     mine = {found.name for found in own}
-    for described in json.loads((out / MANIFEST).read_text(encoding="utf-8"))["sets"]:
+    for described in read_manifest(out)["sets"]:
         if described["unanswerable"] and not plan.unanswerable:
             count = f"{described['unanswerable']:,} of {described['questions']:,} questions"
             note(f"{described['name']}: {count} have neither evidence nor answers; --unanswerable asks them, too")

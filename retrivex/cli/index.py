@@ -21,7 +21,6 @@ from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
 from retrivex.stores.sqlite.store import store_files
 from retrivex.stores.sqlite.vectors import EXACT_UP_TO
-from retrivex.tokens.tokenizer import resolve_tokenizer
 
 _MAX_NAMED = 3  # files of one reason that are named; --json lists all
 _FILE_WIDTH = 24
@@ -31,18 +30,14 @@ _MANY_VECTORS = (
 )
 
 
+@options.taking(cutting=options.Cutting)
 def index(
+    *,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
     db: options.Database = options.DEFAULT_DATABASE,
-    chunker: options.ChunkerName = "auto",
-    size: options.ChunkSize = None,
-    overlap: options.ChunkOverlap = None,
+    cutting: options.Cutting,
     embed: options.Embed = None,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
-    tokenizer: options.TokenizerName = "auto",
-    scope: options.OneScope = None,
-    include: options.Include = None,
-    exclude: options.Exclude = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -64,27 +59,25 @@ def index(
         raise typer.BadParameter("--embed and --no-embed exclude each other: give one of them")
     if not any(os.path.lexists(path) for path in paths):
         raise LoadError(f"{paths[0]} does not exist: name files or folders that do")
-    counter, messages = resolve_tokenizer(tokenizer)
-    for message in messages:
-        note(message)
+    counter = options.find_tokenizer(cutting.tokenizer)
     with _database(db) as store:
         if no_embed and store.vector_model is not None:
             store.drop_vectors()
         encoder = None if no_embed else encoder_for_index(embed, store)
         try:
-            cutter = get_chunker(chunker, size=size, overlap=overlap, tokenizer=counter, encoder=encoder)
+            cutter = get_chunker(
+                cutting.chunker, size=cutting.size, overlap=cutting.overlap, tokenizer=counter, encoder=encoder
+            )
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
-        with progress("indexing") as bar:
+        with progress("indexing") as show:
             report = Indexer(store, cutter, counter, encoder).index(
                 paths,
-                include=include or (),
-                exclude=exclude or (),
-                scope=scope,
+                include=cutting.include or (),
+                exclude=cutting.exclude or (),
+                scope=cutting.scope,
                 prune=prune,
-                on_progress=lambda file, done, total: bar.update(
-                    bar.task_ids[0], completed=done, total=total, file=shorten(file, _FILE_WIDTH)
-                ),
+                on_progress=lambda file, done, total: show(done, total, file=shorten(file, _FILE_WIDTH)),
             )
         vectors = store.info().vectors
     own = {os.path.abspath(file) for file in store_files(db)}  # where the database lies in the folder itself

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, make_scope
-from retrivex.cli.serve import IndexedInto, Served, choose_database, index_folder
+from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, find_tokenizer, make_scope
+from retrivex.cli.serve import IndexedInto, Served, StartConfig, choose_database, index_folder
 from retrivex.cli.terminal import dump_json, note, write_text
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import allowed_scopes
@@ -21,7 +21,6 @@ from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
 from retrivex.service.engine import Engine
 from retrivex.service.index import Index
-from retrivex.tokens.tokenizer import resolve_tokenizer
 
 
 class Client(StrEnum):
@@ -43,9 +42,7 @@ def mcp(
     what: Served = None,
     db: IndexedInto = None,
     scope: Scopes = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Options of the composer to start from.")
-    ] = None,
+    config: StartConfig = None,
     embed: Embed = None,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print what a client wants to know, instead of serving.")
@@ -84,9 +81,7 @@ def mcp(
 
 def _open(path: Path, config: Path | None, embed: str | None) -> Engine:
     options = RetrievalConfig() if config is None else RetrievalConfig.from_file(config)
-    tokenizer, messages = resolve_tokenizer(options.tokenizer)
-    for message in messages:
-        note(message)
+    tokenizer = find_tokenizer(options.tokenizer)
     index = Index(DEFAULT_INDEX, path, tokenizer, embed=embed, read_only=True)
     return Engine([index], options, tokenizer=tokenizer)
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, cast
 
 import typer
 
 from retrivex.chunking import CHUNKER_NAMES
+from retrivex.cli.terminal import note_each
 from retrivex.config import COMMON_OPTIONS, PRESETS, WIDTHS, PresetName, RetrievalConfig
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Scope
 from retrivex.ordering.strategy import OrderingStrategy
+from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
 
 _composing = partial(typer.Option, rich_help_panel="Composer options")
 
@@ -33,51 +38,35 @@ Embed: TypeAlias = Annotated[
 Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")
 ]
-ChunkerName: TypeAlias = Annotated[
-    str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
-]
-ChunkSize: TypeAlias = Annotated[
-    int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
-]
-ChunkOverlap: TypeAlias = Annotated[
-    int | None, typer.Option("--overlap", metavar="N", help="Tokens (sentences) that neighbours share.")
-]
-TokenizerName: TypeAlias = Annotated[
-    str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
-]
-OneScope: TypeAlias = Annotated[
-    str | None, typer.Option("--scope", metavar="NAME", help="Only queries with it see the documents.")
-]
-Include: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
-]
-Exclude: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="None of these; repeatable.")
-]
-BestHits: TypeAlias = Annotated[int | None, _composing("--k", metavar="N", help="Use only the best N hits.")]
-Budget: TypeAlias = Annotated[
-    int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
-]
-WindowSize: TypeAlias = Annotated[
-    int | None, _composing("--window", "-w", metavar="L", help="Neighbours on each side of a hit.")
-]
-EffortLevel: TypeAlias = Annotated[str | None, _composing("--effort", metavar="LEVEL", help=_EFFORT_HELP)]
-Order: TypeAlias = Annotated[
-    OrderingStrategy | None,
-    _composing("--order", metavar="NAME", help=f"Order of the passages: {', '.join(OrderingStrategy)}."),
-]
-Preset: TypeAlias = Annotated[
-    str | None, _composing("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.")
-]
-ConfigFile: TypeAlias = Annotated[
-    Path | None, _composing("--config", metavar="FILE", help="Start from a .toml or .json of options.")
-]
-Settings: TypeAlias = Annotated[
-    list[str] | None,
-    _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
-]
 WithTrace: TypeAlias = Annotated[bool, typer.Option("--trace", help=_TRACE_HELP)]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Result and errors as JSON.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Which files become chunks, and how, by the options of a command line."""
+
+    chunker: Annotated[
+        str, typer.Option("--chunker", metavar="NAME", help=f"How to cut: {', '.join(CHUNKER_NAMES)}.")
+    ] = "auto"
+    size: Annotated[
+        int | None, typer.Option("--size", metavar="N", help="Most tokens of a chunk (sentence: sentences).")
+    ] = None
+    overlap: Annotated[
+        int | None, typer.Option("--overlap", metavar="N", help="Tokens (sentences) that neighbours share.")
+    ] = None
+    tokenizer: Annotated[
+        str, typer.Option("--tokenizer", metavar="NAME", help="Whose tokens are counted, as for queries.")
+    ] = "auto"
+    scope: Annotated[
+        str | None, typer.Option("--scope", metavar="NAME", help="Only queries with it see the documents.")
+    ] = None
+    include: Annotated[
+        list[str] | None, typer.Option("--include", metavar="GLOB", help="Only such files; repeatable.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", metavar="GLOB", help="None of these; repeatable.")
+    ] = None
 
 
 def describe_options() -> str:
@@ -92,14 +81,72 @@ def describe_options() -> str:
     return "\n\n".join([head, *common, "All options, by the step that reads them:", *steps])
 
 
-def make_config(preset: str | None, file: Path | None, settings: list[str] | None, **options: Any) -> RetrievalConfig:
+def taking(**made_by: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of functions, in place of parameters that get what the functions return.
+
+    An option that the command has itself stays its own.
+
+    Parameters
+    ----------
+    **made_by : parameter of the command, and the function whose parameters are options
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        shared = {
+            name: [one for one in inspect.signature(make, eval_str=True).parameters.values() if one.name not in own]
+            for name, make in made_by.items()
+        }
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            for name, options in shared.items():
+                given[name] = made_by[name](
+                    **{option.name: given.pop(option.name, option.default) for option in options}
+                )
+            command(**given)
+
+        every = [option for name, parameter in own.items() for option in shared.get(name, [parameter])]
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in every]
+        )
+        run.__annotations__ = {option.name: option.annotation for option in every}
+        return run
+
+    return decorate
+
+
+def make_config(
+    budget: Annotated[
+        int | None, _composing("--budget", "-b", metavar="TOKENS", help="Most tokens of context.")
+    ] = None,
+    window: Annotated[
+        int | None, _composing("--window", "-w", metavar="L", help="Neighbours on each side of a hit.")
+    ] = None,
+    k: Annotated[int | None, _composing("--k", metavar="N", help="Use only the best N hits.")] = None,
+    effort: Annotated[str | None, _composing("--effort", metavar="LEVEL", help=_EFFORT_HELP)] = None,
+    order: Annotated[
+        OrderingStrategy | None,
+        _composing("--order", metavar="NAME", help=f"Order of the passages: {', '.join(OrderingStrategy)}."),
+    ] = None,
+    preset: Annotated[
+        str | None, _composing("--preset", metavar="NAME", help=f"Start from one of: {', '.join(PRESETS)}.")
+    ] = None,
+    config: Annotated[
+        Path | None, _composing("--config", metavar="FILE", help="Start from a .toml or .json of options.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
+    ] = None,
+) -> RetrievalConfig:
     """Return the config that the options of a command line ask for.
 
     Parameters
     ----------
-    preset, file : what to start from; one of them, or neither
+    budget, window, k, effort, order : options of `RetrievalConfig` that have a flag of their own; None where not given
+    preset, config : what to start from; one of them, or neither
     settings : `option=value`, the last word
-    **options : options of `RetrievalConfig` that have a flag of their own; None where not given
 
     Raises
     ------
@@ -108,14 +155,15 @@ def make_config(preset: str | None, file: Path | None, settings: list[str] | Non
     ConfigError
         If there is no such option, or a value breaks its rule.
     """
-    if preset is not None and file is not None:
+    if preset is not None and config is not None:
         raise typer.BadParameter("--preset and --config exclude each other: write preset = ... into the file")
     try:
         named = cast("PresetName", preset or "balanced")  # which refuses any other
-        base = RetrievalConfig.preset(named) if file is None else RetrievalConfig.from_file(file)
+        base = RetrievalConfig.preset(named) if config is None else RetrievalConfig.from_file(config)
     except RetrivexError as error:
         raise typer.BadParameter(str(error)) from error
-    given = {name: value for name, value in options.items() if value is not None} | parse_pairs(settings, "--set")
+    flags = {"token_budget": budget, "window": window, "k": k, "effort": effort, "ordering_strategy": order}
+    given = {name: value for name, value in flags.items() if value is not None} | parse_pairs(settings, "--set")
     # only what was set, so that a command can tell an option that somebody turned from one at its default
     start = {name: getattr(base, name) for name in base.model_fields_set}
     if any(name in given for name in WIDTHS):
@@ -138,7 +186,7 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
         key, sign, value = pair.partition("=")
         key = key.strip()
         if not sign or not key:
-            raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value")
+            raise typer.BadParameter(f"{option} {pair!r} is not of the form key=value: name what, then = and its value")
         if key in made:
             raise typer.BadParameter(f"{option} names {key!r} twice: give one value, or a JSON list of them")
         begins_as_json = value.lstrip().startswith(("[", "{", '"'))
@@ -154,6 +202,13 @@ def parse_pairs(pairs: list[str] | None, option: str, *, as_text: tuple[str, ...
                     f"""{key}={{"min": 3}}, or a text that begins so in quotes, as in {key}="[1] Bees" """
                 ) from error
     return made
+
+
+def find_tokenizer(name: str = "auto") -> Tokenizer:
+    """Return a tokenizer by its name, and say what there is to say of the choice."""
+    tokenizer, messages = resolve_tokenizer(name)
+    note_each(messages)
+    return tokenizer
 
 
 def make_scope(scopes: list[str] | None) -> Scope:

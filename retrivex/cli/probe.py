@@ -8,20 +8,9 @@ from typing import Annotated
 
 import typer
 
-from retrivex.cli.endpoints import (
-    DEFAULT_CONCURRENCY,
-    DEFAULT_KEY_VARIABLE,
-    AnswerFile,
-    Concurrency,
-    KeyVariable,
-    ModelName,
-    ModelOptions,
-    ModelUrl,
-    SpendCapTokens,
-    open_endpoint,
-)
+from retrivex.cli.endpoints import EndpointOptions, ModelName, ModelUrl
 from retrivex.cli.failures import SOME_FAILED
-from retrivex.cli.options import AsJson
+from retrivex.cli.options import AsJson, taking
 from retrivex.cli.terminal import note, progress, write_json, write_text
 from retrivex.evaluation.probe.probe import ANSWER_TOKENS, ProbeResult, tokens_of_probe
 from retrivex.evaluation.probe.probe import probe as run_probe
@@ -29,7 +18,9 @@ from retrivex.evaluation.probe.probe import probe as run_probe
 _BAR = 20
 
 
+@taking(asking=EndpointOptions)
 def probe(
+    *,
     model_url: ModelUrl,
     model: ModelName,
     out: Annotated[
@@ -47,11 +38,7 @@ def probe(
         int, typer.Option("--answer-tokens", min=1, metavar="N", help="More for a model that thinks first.")
     ] = ANSWER_TOKENS,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="S", help="Of needles and texts.")] = 0,
-    api_key_env: KeyVariable = DEFAULT_KEY_VARIABLE,
-    answers: AnswerFile = None,
-    spend_cap: SpendCapTokens = None,
-    concurrency: Concurrency = DEFAULT_CONCURRENCY,
-    model_option: ModelOptions = None,
+    asking: EndpointOptions,
     as_json: AsJson = False,
 ) -> None:
     """Measure where in a context a model reads well, and write the profile that the order `profile` reads.
@@ -70,17 +57,8 @@ def probe(
     sizes = _lengths(lengths)
     spent = tokens_of_probe(sizes, depths, needles, answer_tokens)
     note(f"{len(sizes) * depths * needles:,} questions, at most about {spent:,} tokens")
-    endpoint = open_endpoint(
-        model_url,
-        model,
-        key_variable=api_key_env,
-        answers=answers or out.with_name(f"{out.name}.answers.db"),
-        spend_cap=spend_cap,
-        concurrency=concurrency,
-        options=model_option,
-        seed=seed,
-    )
-    with endpoint, progress("needles") as bar:
+    endpoint = asking.open(model_url, model, out.with_name(f"{out.name}.answers.db"), seed=seed)
+    with endpoint, progress("needles") as show:
         result = run_probe(
             endpoint,
             sizes,
@@ -89,7 +67,7 @@ def probe(
             name=model,
             answer_tokens=answer_tokens,
             seed=seed,
-            report=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
+            report=show,
         )
     result.save(out)
     for warning in result.warnings:

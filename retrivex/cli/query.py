@@ -13,13 +13,15 @@ import typer
 
 from retrivex.cli import options
 from retrivex.cli.explain import Explanation, summary
-from retrivex.cli.rerankers import Rerank, RerankModel, RerankShape, make_reranker
+from retrivex.cli.rerankers import make_reranker
 from retrivex.cli.terminal import console, note, numbered, one_line, write_json, write_text
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Citation, Composition
 from retrivex.composition.headings import cite_headings
+from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.cues import cues_between, read_cues
+from retrivex.rerank import Reranker
 from retrivex.retrieval.stored_encoder import encoder_for_query
 from retrivex.service.playground.page import write_recording
 from retrivex.service.playground.settings import write_code
@@ -48,7 +50,9 @@ class Format(StrEnum):
     PROMPT = "prompt"
 
 
+@options.taking(retrieval=options.make_config, reranker=make_reranker)
 def query(
+    *,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.", show_default=False)],
     db: options.Database = options.DEFAULT_DATABASE,
     output: Annotated[Format, typer.Option("--format", "-f", help="What to print.")] = Format.TEXT,
@@ -64,16 +68,8 @@ def query(
         ),
     ] = None,
     scope: options.Scopes = None,
-    budget: options.Budget = None,
-    window: options.WindowSize = None,
-    effort: options.EffortLevel = None,
-    order: options.Order = None,
-    preset: options.Preset = None,
-    config: options.ConfigFile = None,
-    settings: options.Settings = None,
-    rerank: Rerank = None,
-    rerank_shape: RerankShape = None,
-    rerank_model: RerankModel = None,
+    retrieval: RetrievalConfig,
+    reranker: Reranker | None,
     trace: options.WithTrace = False,
     as_json: options.AsJson = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the answer, too, as a web page.")] = None,
@@ -95,12 +91,8 @@ def query(
         raise typer.BadParameter("the question is empty: ask one, as in retrivex query 'Who signs the contract?'")
     if as_json:
         output = Format.JSON
-    retrieval = options.make_config(
-        preset, config, settings, token_budget=budget, window=window, effort=effort, ordering_strategy=order
-    )
     if output in (Format.TEXT, Format.MARKDOWN) and "context_format" not in retrieval.model_fields_set:
         retrieval = retrieval.override(context_format=output.value)
-    reranker = make_reranker(rerank, rerank_shape, rerank_model)
     visible_scope, filters = options.make_scope(scope), options.parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
     with SQLiteStore(db, read_only=True) as store:
         given: dict[str, Any] = {"mode": mode.value, "scope": visible_scope, "where": filters}

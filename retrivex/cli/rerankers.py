@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from functools import partial
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -23,20 +23,20 @@ _RERANK_HELP = (
 )
 _SHAPE_HELP = "Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage."
 
-Rerank: TypeAlias = Annotated[str | None, _option("--rerank", metavar="URL|MODEL", help=_RERANK_HELP)]
-RerankShape: TypeAlias = Annotated[str | None, _option("--rerank-shape", metavar="NAME", help=_SHAPE_HELP)]
-RerankModel: TypeAlias = Annotated[
-    str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
-]
 
-
-def make_reranker(where: str | None, shape: str | None, model: str | None) -> Reranker | None:
+def make_reranker(
+    rerank: Annotated[str | None, _option("--rerank", metavar="URL|MODEL", help=_RERANK_HELP)] = None,
+    rerank_shape: Annotated[str | None, _option("--rerank-shape", metavar="NAME", help=_SHAPE_HELP)] = None,
+    rerank_model: Annotated[
+        str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
+    ] = None,
+) -> Reranker | None:
     """Return the reranker that the options of a command line ask for; None where they ask for none.
 
     Parameters
     ----------
-    where : address of an endpoint, or folder or name of a cross-encoder
-    shape, model : of the endpoint
+    rerank : address of an endpoint, or folder or name of a cross-encoder
+    rerank_shape, rerank_model : of the endpoint
 
     Raises
     ------
@@ -45,24 +45,24 @@ def make_reranker(where: str | None, shape: str | None, model: str | None) -> Re
     RerankError, ImportError
         If the reranker cannot be had.
     """
-    endpoint = where is not None and where.startswith(("http://", "https://"))
-    if not endpoint and (shape is not None or model is not None):
+    endpoint = rerank is not None and rerank.startswith(("http://", "https://"))
+    if not endpoint and (rerank_shape is not None or rerank_model is not None):
         raise typer.BadParameter(
             "--rerank-shape and --rerank-model belong to an endpoint: give its address, as in --rerank "
             "http://localhost:8080/rerank"
         )
-    if where is None:
+    if rerank is None:
         return None
     # both are extras, and models take seconds to import
     if not endpoint:
         module = importlib.import_module("retrivex.rerank.cross_encoder")
-        return cast("Reranker", module.CrossEncoderReranker(where))
-    if fault := find_fault(where):
+        return cast("Reranker", module.CrossEncoderReranker(rerank))
+    if fault := find_fault(rerank):
         raise typer.BadParameter(f"--rerank {fault}")
-    if shape is None:
+    if rerank_shape is None:
         raise typer.BadParameter(
-            f"--rerank {without_credentials(where)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"
+            f"--rerank {without_credentials(rerank)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"
         )
     key = os.environ.get(KEY_VARIABLE) or None
     http = importlib.import_module("retrivex.rerank.http")
-    return cast("Reranker", http.HttpReranker(where, shape=shape, model=model, api_key=key))
+    return cast("Reranker", http.HttpReranker(rerank, shape=rerank_shape, model=rerank_model, api_key=key))

@@ -22,6 +22,9 @@ IndexedInto: TypeAlias = Annotated[
     Path | None,
     typer.Option("--db", metavar="FILE", envvar="RETRIVEX_DB", help="The database; a folder is indexed into it."),
 ]
+StartConfig: TypeAlias = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Options of the composer to start from.")
+]
 
 
 def serve(
@@ -36,9 +39,7 @@ def serve(
     settings: Annotated[
         Path | None, typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/service.md lists them.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Options of the composer to start from.")
-    ] = None,
+    config: StartConfig = None,
     embed: Embed = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Neither add nor delete documents.")] = False,
 ) -> None:
@@ -91,4 +92,4 @@ def choose_database(what: Path | None, db: Path | None) -> Path | None:
 def index_folder(what: Path | None, database: Path, embed: str | None) -> None:
     """Bring a database up to date with a folder, where that is what is served."""
     if what is not None and what.is_dir():
-        index([what], database, embed=embed)
+        index(paths=[what], db=database, embed=embed)

@@ -6,11 +6,12 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     Progress,
@@ -19,12 +20,14 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from retrivex.text.lines import one_line as one_line  # what commands print goes through here
 from retrivex.text.lines import visible as visible
 
 _WIDTH = 100  # characters of a line into a file or pipe, where COLUMNS does not say how many
+_WIDEST = 10_000  # characters that a table may take where its cells do not wrap
 _MOST_NOTES = 20  # of one kind, one by one
 
 
@@ -143,13 +146,27 @@ def write_json(value: Any) -> None:
     write_text(dump_json(value, indent=2 if sys.stdout.isatty() else None))
 
 
+def print_table(table: Table) -> None:
+    """Print a table to standard output: as wide as the screen, or wider where its words need it."""
+    table.box = None
+    table.pad_edge = False
+    screen = console()
+    least = Measurement.get(screen, screen.options.update(max_width=_WIDEST), table).minimum
+    screen.width = max(screen.width, least)
+    screen.print(table)
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str) -> Iterator[Callable[..., None]]:
     """Show a progress bar on standard error while the block runs; nothing where nobody looks.
 
     Parameters
     ----------
-    what : is being done; the task's field `file` is shown beside it
+    what : is being done
+
+    Yields
+    ------
+    show : is called with how much is done, of how much, and may be given another `description`, and a `file`
     """
     columns = (
         SpinnerColumn(),
@@ -160,5 +177,5 @@ def progress(what: str) -> Iterator[Progress]:
         TextColumn("{task.fields[file]}", markup=False),
     )
     with Progress(*columns, console=console(to_stderr=True), transient=True, disable=not is_interactive()) as bar:
-        bar.add_task(what, total=None, file="")
-        yield bar
+        task = bar.add_task(what, total=None, file="")
+        yield lambda done, total=None, **shown: bar.update(task, completed=done, total=total, **shown)

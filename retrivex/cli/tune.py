@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,26 +14,19 @@ from retrivex.cli.failures import NO_IMPROVEMENT
 from retrivex.cli.options import (
     DEFAULT_DATABASE,
     AsJson,
-    Budget,
-    ConfigFile,
     Database,
     Embed,
-    Preset,
     Scopes,
-    Settings,
     make_config,
     make_scope,
+    taking,
 )
 from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, note_each, progress, write_json, write_text
-from retrivex.errors import LoadError
-from retrivex.evaluation.questions.labelled import (
-    EvidenceFinder,
-    LabelledQuestion,
-    QuestionLine,
-    locate,
-    read_question_lines,
-)
+from retrivex.config import RetrievalConfig
+from retrivex.evaluation.questions.evidence import Question
+from retrivex.evaluation.questions.labelled import LabelledQuestion
+from retrivex.evaluation.questions.own import own
 from retrivex.model.chunk import Scope
 from retrivex.retrieval.local import LocalRetriever
 from retrivex.retrieval.stored_encoder import encoder_for_query
@@ -45,7 +37,9 @@ if TYPE_CHECKING:
     from retrivex.evaluation.tune.tuning import TuneResult
 
 
+@taking(retrieval=make_config)
 def tune(
+    *,
     questions: Annotated[
         Path,
         typer.Argument(metavar="QUESTIONS", help="JSONL of questions and evidence.", show_default=False, exists=True),
@@ -63,10 +57,7 @@ def tune(
     mode: Annotated[Mode, typer.Option("--mode", help="Find hits by words, by meaning, or both.")] = Mode.AUTO,
     embed: Embed = None,
     scope: Scopes = None,
-    budget: Budget = None,
-    preset: Preset = None,
-    config: ConfigFile = None,
-    settings: Settings = None,
+    retrieval: RetrievalConfig,
     as_json: AsJson = False,
 ) -> None:
     """Tune options and coefficients on your own questions; refuse what is no improvement.
@@ -86,28 +77,24 @@ def tune(
       {"question": "Do bees sleep?", "evidence": [{"quote": "They sleep at night."}]}
     """
     tuning = import_module("retrivex.evaluation.tune.tuning")  # it needs an extra
-    lines = read_question_lines(questions)
-    retrieval = make_config(preset, config, settings, token_budget=budget)
-    run = partial(tuning.tune, config=retrieval, trials=trials, hold_out=hold_out, seed=seed)
     with SQLiteStore(db, read_only=True) as store:
-        labelled, problems = _search_hits(store, lines, k, mode, embed, make_scope(scope))
-        result = _tune_labelled(run, questions, labelled, problems)
-    _finish(result, out, problems, as_json=as_json)
-
-
-def _tune_labelled(
-    run: Callable[..., TuneResult], path: Path, labelled: Sequence[LabelledQuestion], problems: Sequence[str]
-) -> TuneResult:
-    """Say which questions are left out, and tune with the others."""
-    if problems and not any(question.evidence for question in labelled):
-        raise LoadError(f"no evidence of {path} was found; {problems[0]}")
-    note_each(problems)
-    with progress("tuning") as bar:
-
-        def report(what: str, done: int, total: int) -> None:
-            bar.update(bar.task_ids[0], description=what, completed=done, total=total)
-
-        return run(labelled, report=report)
+        asked = own(questions, _read_texts(store, make_scope(scope)))
+        usable = [question for question in asked.questions if question.evidence or not question.answers]
+        odd = list(asked.odd)
+        if len(usable) < len(asked.questions):
+            odd.append(f"{len(asked.questions) - len(usable):,} questions have answers and no evidence; left out")
+        note_each(odd)
+        labelled = list(_search_hits(store, usable, k, mode, embed, make_scope(scope)))
+        with progress("tuning") as show:
+            result = tuning.tune(
+                labelled,
+                config=retrieval,
+                trials=trials,
+                hold_out=hold_out,
+                seed=seed,
+                report=lambda what, done, total: show(done, total, description=what),
+            )
+    _finish(result, out, odd, as_json=as_json)
 
 
 def _finish(result: TuneResult, out: Path, problems: Sequence[str], *, as_json: bool) -> None:
@@ -143,40 +130,21 @@ def table(result: TuneResult) -> Iterator[str]:
 
 
 def _search_hits(
-    store: SQLiteStore, lines: Sequence[QuestionLine], k: int, mode: Mode, embed: str | None, scope: Scope
-) -> tuple[list[LabelledQuestion], list[str]]:
-    """Find evidence and hits of all questions in a database."""
+    store: SQLiteStore, asked: Sequence[Question], k: int, mode: Mode, embed: str | None, scope: Scope
+) -> Iterator[LabelledQuestion]:
+    """Yield the questions with the hits of a database."""
     encoder, said = encoder_for_query(embed, store, mode.value)
     retriever = LocalRetriever(store, encoder, mode.value)
     for warning in (said,) if said else retriever.warnings:
         note(warning)
     dense = encoder if retriever.mode in ("dense", "hybrid") else None
-    found, problems = locate(lines, EvidenceFinder(_StoredTexts(store, scope)))
-    made = []
-    for line in lines:
-        if line.place in found:
-            hits = retriever.retrieve(line.text, k, scope)
-            vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
-            made.append(LabelledQuestion(line.text, found[line.place], hits, store, vector, scope))
-    return made, problems
+    for question in asked:
+        hits = retriever.retrieve(question.text, k, scope)
+        vector = np.asarray(dense.encode([question.text]))[0] if dense is not None and hits else None
+        yield LabelledQuestion(question.text, question.evidence, hits, store, vector, scope)
 
 
-class _StoredTexts(Mapping[str, str]):
-    """The documents of a database that `scope` may see, each read on first use."""
-
-    def __init__(self, store: SQLiteStore, scope: Scope) -> None:
-        self._store = store
-        self._scope = scope
-        self._names = [info.doc_id for info in store.documents()]
-
-    def __getitem__(self, doc_id: str) -> str:
-        document = self._store.get_document(doc_id, self._scope)
-        if document is None:
-            raise KeyError(doc_id)
-        return document.text
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._names if name in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+def _read_texts(store: SQLiteStore, scope: Scope) -> dict[str, str]:
+    """Return the documents of a database that `scope` may see, by name."""
+    found = (store.get_document(info.doc_id, scope) for info in store.documents())
+    return {document.doc_id: document.text for document in found if document is not None and document.text.strip()}

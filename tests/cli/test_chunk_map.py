@@ -193,7 +193,7 @@ def test_documents_with_something_shown_come_first() -> None:
     made = SpanComposer(config).compose(hits, chunks)
     maps = chunk_maps(made)
     assert [chunk_map.doc_id for chunk_map in maps[:3]] == ["h", "g", "f"]
-    assert [chunk_map.shown for chunk_map in maps] == [True] * 2 + [False] * 6
+    assert [chunk_map.caption for chunk_map in maps[2:]] == ["nothing shown"] * 6
     assert "more documents" not in draw(Explanation(made))
 
 

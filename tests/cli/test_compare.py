@@ -108,7 +108,7 @@ def test_json(results: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--a", "composer"], "write FIELD=VALUE"),
+        (["--a", "composer"], "--a 'composer' is not of the form key=value"),
         (["--a", "composer=other"], "there are balanced, knn"),
         (["--measure", "f1"], "not known of both sides"),
         ([], "A and B are the same results: choose two ways, as in --a composer=balanced --b composer=knn"),

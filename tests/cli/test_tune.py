@@ -102,22 +102,24 @@ def test_no_improvement_writes_nothing_and_has_its_own_exit_code(folder: Path, t
 def test_evidence_that_is_not_found_is_told(folder: Path, tmp_path: Path) -> None:
     lost = {"question": "Where?", "evidence": [{"quote": "Nobody wrote this."}]}
     twice = {"question": "What does engine3 run on?", "evidence": ["The engine3 pump runs on"]}
-    text = "\n".join([(folder / "questions.jsonl").read_text(), json.dumps(lost), json.dumps(twice)])
+    answered = {"question": "Who?", "answers": ["nobody"]}
+    text = "\n".join([(folder / "questions.jsonl").read_text(), *map(json.dumps, (lost, twice, answered))])
     (folder / "lost.jsonl").write_text(text)
     result = tune(folder, "--out", str(tmp_path / "out"), "--json", *FAR_TOO_DEAR, questions="lost.jsonl")
     assert result.exit_code == 0, result.output
-    assert "line 29 left out: quote 'Nobody wrote this.' is not in any document" in result.stderr
-    assert len(json.loads(result.stdout)["left_out"]) == 2
+    assert "line 29: quote 'Nobody wrote this.' is not in any document" in result.stderr
+    assert "1 questions have answers and no evidence; left out" in result.stderr
+    assert len(json.loads(result.stdout)["left_out"]) == 3
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "code", "message"),
     [
         (None, [], 2, "none.jsonl' does not exist"),
-        ([], [], 3, "hold no line"),
-        (["{"], [], 3, "line 1 of"),
-        (['{"question": "a"}'], [], 3, "has the evidence None"),
-        (['{"question": "a", "evidence": [{"quote": "Nowhere to be seen."}]}'], [], 3, "no evidence of"),
+        ([], [], 3, "there is no record"),
+        (["{"], [], 3, "line 1: a line that is not JSON"),
+        (['{"question": "a"}'], [], 3, "line 1: there are no answers, references or evidence"),
+        (['{"question": "a", "evidence": [{"quote": "Nowhere to be seen."}]}'], [], 3, "is not in any document"),
         (['{"question": "a", "evidence": []}'], [], 3, "0 questions have evidence: tuning needs at least 20"),
         (['{"question": "a", "evidence": []}'], ["--db", "missing.db"], 3, "missing.db does not exist"),
         (['{"question": "a", "evidence": []}'], ["--hold-out", "0.9"], 2, "--hold-out"),

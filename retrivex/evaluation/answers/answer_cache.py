@@ -47,10 +47,6 @@ class AnswerCache(SharedFile):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(path, _SCHEMA, busy_timeout_s=_BUSY_TIMEOUT_S)
 
-    def __len__(self) -> int:
-        with self.transaction() as connection:
-            return int(connection.execute("SELECT count(*) FROM answer").fetchone()[0])
-
     def read(self, key: str) -> KeptAnswer | None:
         """Return what is kept under a key; None for nothing."""
         with self.transaction() as connection:

@@ -107,22 +107,15 @@ def answer_sets(
     warnings: list[str] = []
     for found in sets:
         own = left.pop(found.name, [])
-        done = len(made)
-        answered = answer_rows(
-            [row for _, row in own],
-            found.questions,
-            model,
-            report=None if report is None else partial(_report_done, report, done, total),
+        counting = (
+            None if report is None else partial(lambda before, done, _of: report(before + done, total), len(made))
         )
+        answered = answer_rows([row for _, row in own], found.questions, model, report=counting)
         made |= dict(zip((at for at, _ in own), answered.rows, strict=True))
         warnings += [f"{found.name}: {warning}" for warning in answered.warnings]
     if left:
         raise RetrivexError(f"rows are of {next(iter(left), '')}, and that set is not there: give every set of the run")
     return AnsweredRows([made[at] for at in sorted(made)], tuple(warnings), model.usage)
-
-
-def _report_done(report: Callable[[int, int], None], before: int, total: int, done: int, _of: int) -> None:
-    report(before + done, total)
 
 
 def _answer(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence
-from retrivex.evaluation.questions.files import AnyRecord, BrokenRecord, read_lines
 from retrivex.expansion.seeds import SeedHits
 from retrivex.model.chunk import Embedding, Scope
 from retrivex.stores.protocol import AnyChunkStore
@@ -47,50 +45,6 @@ class LabelledQuestion:
             "query_embedding": self.query_embedding,
             "scope": self.scope,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionLine:
-    """One line of a file of questions.
-
-    Parameters
-    ----------
-    place : in the file, "line 7"
-    text : the question
-    claims : its evidence, as given
-    """
-
-    place: str
-    text: str
-    claims: Sequence[Any]
-
-
-def read_question_lines(path: str | Path) -> list[QuestionLine]:
-    """Read a JSONL file of `{"question": ..., "evidence": [...]}`; blank lines and other keys are passed over.
-
-    Raises
-    ------
-    LoadError
-        If the file cannot be read, holds no question, or a line is not one.
-    """
-    made = [_question_line(path, record) for record in read_lines(Path(path))]
-    if not made:
-        raise LoadError(f"questions {path} hold no line: give one question a line, with its evidence")
-    return made
-
-
-def _question_line(path: str | Path, record: AnyRecord) -> QuestionLine:
-    where = f"{record.place} of {path}"
-    if isinstance(record, BrokenRecord):
-        raise LoadError(f"{where}: {record.reason}")
-    text, claims = record.fields.get("question"), record.fields.get("evidence")
-    if not isinstance(text, str) or not text.strip():
-        raise LoadError(f"{where} has the question {text!r}: it must be a text that is not blank")
-    if not isinstance(claims, list):
-        raise LoadError(
-            f"{where} has the evidence {claims!r}: it must be a list of {FORMS}, empty where nothing answers"
-        )
-    return QuestionLine(record.place, text, claims)
 
 
 class EvidenceFinder:
@@ -172,24 +126,3 @@ class EvidenceFinder:
 
 def _shortened(quote: str) -> str:
     return repr(quote if len(quote) <= 60 else f"{quote[:57]}...")
-
-
-def locate(lines: Sequence[QuestionLine], finder: EvidenceFinder) -> tuple[dict[str, tuple[Evidence, ...]], list[str]]:
-    """Find the evidence of all questions.
-
-    A question of which one passage cannot be found is left out as a whole: what is known of its evidence would punish
-    contexts that show the rest.
-
-    Returns
-    -------
-    found : evidence of each question that can be used, by the place of its line
-    problems : one sentence for each question that is left out
-    """
-    found: dict[str, tuple[Evidence, ...]] = {}
-    problems: list[str] = []
-    for line in lines:
-        try:
-            found[line.place] = tuple(sorted(set(map(finder.find, line.claims))))
-        except LoadError as error:
-            problems.append(f"{line.place} left out: {error}")
-    return found, problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Literal, TypeAlias, get_args
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.chunking import get_chunker
+from retrivex.chunking.blocks import Block
+from retrivex.chunking.packing import Packer
+from retrivex.chunking.pieces import make_chunks
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.metrics import Range
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.run.bm25 import BM25, index_terms
-from retrivex.evaluation.run.chunks import sentence_packed
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, Vectors
 from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -44,10 +46,31 @@ def best_places(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     return np.argsort(-scores, kind="stable")[:most]
 
 
-def cut(
-    documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base"
-) -> Iterator[list[Chunk]]:
-    """Yield the chunks of each document.
+def sentence_packed(
+    documents: Mapping[str, str], size: int, *, tokenizer: TokenizerSpec = "cl100k_base"
+) -> list[Chunk]:
+    """Return the chunks of all documents, each of as many whole sentences as fit `size` tokens.
+
+    A sentence of more tokens is cut at words. Headings are not read, so that every system sees the same plain text.
+
+    Examples
+    --------
+    >>> chunks = sentence_packed({"d": "One two. Three. Four five."}, 3, tokenizer=lambda text: len(text.split()))
+    >>> [chunk.text for chunk in chunks]
+    ['One two. Three. ', 'Four five.']
+    """
+    counter = get_tokenizer(tokenizer)
+    chunks: list[Chunk] = []
+    for doc_id, text in documents.items():
+        packer = Packer(text, size, counter)
+        # a block of one sentence more than fits is cut at its sentences
+        atoms = list(packer.atoms([Block("paragraph", 0, len(text))])) if text.strip() else []
+        chunks += make_chunks(Document(doc_id, text), packer.pack(atoms))
+    return chunks
+
+
+def cut(documents: Mapping[str, str], chunker: str, size: int, tokenizer: TokenizerSpec = "cl100k_base") -> list[Chunk]:
+    """Return the chunks of all documents, in their order.
 
     Parameters
     ----------
@@ -63,12 +86,13 @@ def cut(
     if chunker not in CHUNKERS:
         raise RetrivexError(f"chunker is {chunker!r}: it must be one of {', '.join(CHUNKERS)}")
     if chunker == "sentence_packed":
-        for doc_id, text in documents.items():
-            yield sentence_packed({doc_id: text}, size, tokenizer=tokenizer)
-        return
+        return sentence_packed(documents, size, tokenizer=tokenizer)
     named = get_chunker(chunker, size=size, tokenizer=tokenizer)
-    for doc_id, text in documents.items():
-        yield named.chunk(Document(doc_id, text, "markdown" if doc_id.lower().endswith(_MARKDOWN) else "text"))
+    return [
+        chunk
+        for doc_id, text in documents.items()
+        for chunk in named.chunk(Document(doc_id, text, "markdown" if doc_id.lower().endswith(_MARKDOWN) else "text"))
+    ]
 
 
 class Index:
@@ -114,8 +138,7 @@ class Index:
         self.encoder = encoder
         self.tokenizer = get_tokenizer(tokenizer)
         self._terms = terms
-        made = cut(documents, chunker, size, tokenizer) if chunks is None else (chunks,)
-        self.chunks: Sequence[Chunk] = [chunk for some in made for chunk in some]
+        self.chunks: Sequence[Chunk] = cut(documents, chunker, size, tokenizer) if chunks is None else chunks
         if vectors is None and encoder is not None:
             vectors = encoder.encode([chunk.text for chunk in self.chunks], "chunks", report)
         self.vectors = vectors

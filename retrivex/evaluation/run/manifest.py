@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
-import os
 import platform
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,9 +13,6 @@ from typing import Any
 
 import retrivex
 from retrivex.evaluation.questions.evidence import EvidenceSet
-from retrivex.evaluation.run.plan import Plan
-from retrivex.evaluation.run.sets import SAMPLE_SEED
-from retrivex.evaluation.run.systems import System
 from retrivex.version import __version__
 
 SCHEMA = "retrivex.evaluation/1"
@@ -80,49 +74,4 @@ def describe_set(name: str, found: EvidenceSet, digest: str, asked: int) -> dict
         "unanswerable": sum(1 for question in found.questions if not question.evidence and not question.answers),
         "asked": asked,
         "odd": {"count": len(found.odd), "records": list(found.odd[:_MOST_ODD])},
-    }
-
-
-def describe_run(
-    plan: Plan,
-    composers: Sequence[System],
-    sets: Sequence[dict[str, Any]],
-    *,
-    tokenizer: str,
-    encoder: str | None,
-    warnings: Sequence[str],
-    rows: int,
-) -> dict[str, Any]:
-    """Return the manifest.
-
-    Parameters
-    ----------
-    plan, composers : of the run
-    sets : as `describe_set` says
-    tokenizer, encoder : names of those that were used
-    warnings : what went otherwise than asked for
-    rows : lines of the results
-    """
-    return {
-        "schema": SCHEMA,
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "versions": versions(),
-        "code": code_digest(),
-        "machine": {"system": platform.system(), "machine": platform.machine(), "cpus": os.cpu_count()},
-        "sets": list(sets),
-        "questions": plan.questions,
-        "sample_seed": SAMPLE_SEED,
-        "unanswerable": plan.unanswerable,
-        "chunker": {"name": plan.chunker, "tokens": plan.chunk_tokens},
-        "encoder": encoder,
-        "tokenizer": tokenizer,
-        "retrievers": list(plan.retrievers),
-        "hits": list(plan.hits),
-        "composers": {composer.name: composer.describe() for composer in composers},
-        "orders": {c.name: list(dict.fromkeys(o.name for o in plan.orders_of(c))) for c in composers},
-        "budgets": list(plan.budgets),
-        "seeds": list(plan.seeds),
-        "answers": None,
-        "warnings": [message.partition(":")[0] for message in warnings],  # what follows may name paths and hosts
-        "rows": rows,
     }

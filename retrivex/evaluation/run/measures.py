@@ -79,7 +79,7 @@ def missing_evidence(question: Question, context: Context, documents: Mapping[st
     context : what a model would read
     documents : doc_id -> text
     """
-    shown = united(_ranges(context.citations))
+    shown = united(cited_ranges(context.citations))
     return tuple(
         Excerpt(part.doc_id, _beginning(documents[part.doc_id][part.start : part.end]))
         for part in question.evidence
@@ -137,7 +137,7 @@ def _strip_punctuation(answer: str) -> str:
 def _of_evidence(
     evidence: Sequence[Evidence], context: Context, hits: Sequence[Range], tokens: int, tokenizer: Tokenizer
 ) -> dict[str, float]:
-    scores = score_context(list(_ranges(context.citations)), evidence, hits, tokens=tokens)
+    scores = score_context(list(cited_ranges(context.citations)), evidence, hits, tokens=tokens)
     made = {
         "evidence_recall": scores.recall,
         "complete": float(scores.complete),
@@ -194,7 +194,8 @@ def ranges_of(span: Span) -> list[Range]:
     return [(doc_id, *part) for doc_id, joined in united(parts).items() for part in joined]
 
 
-def _ranges(citations: Sequence[Citation]) -> Iterator[Range]:
+def cited_ranges(citations: Sequence[Citation]) -> Iterator[Range]:
+    """Yield the characters that citations stand for, where these are known."""
     for cited in citations:
         if cited.char_start is not None and cited.char_end is not None:
             yield cited.doc_id, cited.char_start, cited.char_end

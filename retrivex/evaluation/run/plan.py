@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -10,10 +11,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.run.context import SHUFFLE, Order
-from retrivex.evaluation.run.index import VECTORS, RetrieverName
+from retrivex.evaluation.run.context import ORDERS, SHUFFLE, Order
+from retrivex.evaluation.run.index import CHUNKERS, RETRIEVERS, VECTORS, RetrieverName
 from retrivex.evaluation.run.results import Way
-from retrivex.evaluation.run.systems import System, load_system
+from retrivex.evaluation.run.systems import COMPOSERS, System, load_system
 from retrivex.model.options import Options
 from retrivex.tokens.tokenizer import Tokenizer
 
@@ -42,33 +43,37 @@ class Plan(Options):
     (('bm25',), (1000,))
     """
 
-    sets: Names = Field(default=(), description="sets of questions by name, see `benchmarks.suites.datasets`")
-    data: Path | None = Field(default=None, description="folder that holds the sets in their published layouts")
-    questions: int | None = Field(default=None, ge=1, description="most questions of a set, a seeded sample; None: all")
-    unanswerable: bool = Field(
-        default=False, description="ask also what has neither evidence nor answers, for models that should abstain"
-    )
+    sets: Names = Field(default=(), description="a public set, as 'squad'")
+    data: Path | None = Field(default=None, description="where the public sets lie")
+    questions: int | None = Field(default=None, ge=1, description="most questions of a set, a seeded sample")
+    unanswerable: bool = Field(default=False, description="ask also what has neither evidence nor answers")
     chunker: Literal["sentence_packed", "auto", "token", "markdown", "adaptive"] = Field(
-        default="sentence_packed", description="how documents are cut; sentence_packed: whole sentences, no overlap"
+        default="sentence_packed", description=f"how documents are cut: {', '.join(CHUNKERS)}"
     )
-    chunk_tokens: int = Field(default=200, ge=1, description="tokens of a chunk at most")
-    encoder: str | None = Field(default=None, description="model of the vectors, as `load_encoder` takes it")
+    chunk_tokens: int = Field(default=200, ge=1, description="most tokens of a chunk")
+    encoder: str | None = Field(
+        default=None,
+        description="'hashing' (no download), or the folder or name of a sentence-transformers model; left out, "
+        "hits are found by words",
+    )
     retrievers: Annotated[tuple[RetrieverName, ...], BeforeValidator(_as_tuple)] = Field(
-        default=(), description="bm25, dense, fused or given; left out: dense with an encoder, bm25 without"
+        default=(), description=f"hits by {', '.join(RETRIEVERS)}; left out, dense with an encoder, bm25 without"
     )
-    hits: Counts = Field(default=(20,), description="hits that composers are given")
+    hits: Counts = Field(default=(20,), description="hits to start from, usually 20")
     composers: Names = Field(
         default=("knn", "knn±1", "balanced"),
-        description="knn, knn±1, knn±2, presets, files of options, keys of configs",
+        description=f"one of {', '.join(COMPOSERS)}, or a .toml or .json of options; usually knn, knn±1, balanced",
     )
     configs: Mapping[str, RetrievalConfig] = Field(default={}, description="configurations by name, all of them run")
-    orders: Names = Field(default=(), description="orders of the passages; left out: each composer's own")
-    budgets: Counts = Field(default=(2000,), description="tokens of a context at most, markers and all")
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = Field(
-        default=(0,), description="of the order shuffle; other orders are the same for all of them"
+    orders: Names = Field(
+        default=(), description=f"order of the passages: {', '.join(ORDERS)}; left out, each composer's own"
     )
-    tokenizer: str = Field(default="auto", description="whose tokens chunks and budgets count")
-    keep_contexts: bool = Field(default=False, description="whether results hold the text of each context")
+    budgets: Counts = Field(default=(2000,), description="most tokens of context, usually 2000")
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = Field(
+        default=(0,), description="of the order shuffle"
+    )
+    tokenizer: str = Field(default="auto", description="whose tokens are counted")
+    keep_contexts: bool = Field(default=False, description="write the text of each context into the results")
 
     @model_validator(mode="before")
     @classmethod
@@ -113,9 +118,6 @@ class Plan(Options):
 
     def ways(self, composers: list[System]) -> Iterator[Way]:
         """Yield every way of answering a question, in the order of the results."""
-        for retriever in self.retrievers:
-            for hits in self.hits:
-                for composer in composers:
-                    for budget in self.budgets:
-                        for order in self.orders_of(composer):
-                            yield Way(retriever, hits, composer.name, order.name, budget, order.seed)
+        for retriever, hits, composer, budget in product(self.retrievers, self.hits, composers, self.budgets):
+            for order in self.orders_of(composer):
+                yield Way(retriever, hits, composer.name, order.name, budget, order.seed)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import os
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,14 @@ from retrivex.encoders.encoder import Encoder, load_encoder
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 from retrivex.evaluation.run.index import Index
-from retrivex.evaluation.run.manifest import code_digest, data_digest, describe_run, describe_set, versions
+from retrivex.evaluation.run.manifest import SCHEMA, code_digest, data_digest, describe_set, versions
 from retrivex.evaluation.run.plan import Plan
 from retrivex.evaluation.run.processes import finished
 from retrivex.evaluation.run.results import MANIFEST, RESULTS, Row, read_rows, write_rows
-from retrivex.evaluation.run.sets import sampled, sets_of
-from retrivex.evaluation.run.systems import System
+from retrivex.evaluation.run.sets import SAMPLE_SEED, sampled, sets_of
 from retrivex.evaluation.run.vector_cache import Report, VectorCache, cache_folder
 from retrivex.evaluation.run.work import Block, ContextMeasurer, SearchedQuestion, Worker, blocks_of
-from retrivex.tokens.tokenizer import Tokenizer, resolve_tokenizer
+from retrivex.tokens.tokenizer import resolve_tokenizer
 
 PROTOCOL = "1"
 """Changes when the same contexts would be measured otherwise."""
@@ -64,7 +65,7 @@ def evaluate(
     """
     if processes < 1:
         raise RetrivexError(f"processes is {processes}: it must be at least 1")
-    run = _Run.of(plan, cache or cache_folder(), processes, encoder, report)
+    run = _Run(plan, cache or cache_folder(), processes, encoder, report)
     rows: list[Row] = []
     descriptions: list[dict[str, Any]] = []
     for name, found in _name_sets(plan, own):
@@ -96,37 +97,18 @@ def write_run(out: Path, rows: Sequence[Row], manifest: Mapping[str, Any]) -> No
     unfinished.replace(out / MANIFEST)
 
 
-def _ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Report nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Run:
-    """The settings that all sets of a run share."""
+    """What all sets of a run share."""
 
-    plan: Plan
-    cache: Path
-    processes: int
-    tokenizer: Tokenizer
-    warnings: tuple[str, ...]
-    composers: list[System]
-    encoder: VectorCache | None
-    report: Report
-
-    @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        cache: Path,
-        processes: int,
-        encoder: Encoder | None,
-        report: Report | None,
-    ) -> _Run:
-        tokenizer, warnings = resolve_tokenizer(plan.tokenizer)
-        composers = plan.composed_by(tokenizer)
+    def __init__(self, plan: Plan, cache: Path, processes: int, encoder: Encoder | None, report: Report | None) -> None:
+        self.plan = plan
+        self.cache = cache
+        self.processes = processes
+        self.tokenizer, self.warnings = resolve_tokenizer(plan.tokenizer)
+        self.composers = plan.composed_by(self.tokenizer)
         model = encoder or (load_encoder(plan.encoder) if plan.encoder is not None else None)
-        vectors = None if model is None else VectorCache(model, cache / "vectors")
-        return cls(plan, cache, processes, tokenizer, warnings, composers, vectors, report or _ignore_progress)
+        self.encoder = None if model is None else VectorCache(model, cache / "vectors")
+        self.report = report or (lambda _what, _done, _total: None)
 
     def one_set(self, name: str, found: EvidenceSet) -> tuple[list[Row], dict[str, Any]]:
         """Return the rows of a set, and what the manifest says of it."""
@@ -202,16 +184,32 @@ class _Run:
         return sorted(rows, key=lambda row: (place[row.question_id], rank[row.way]))
 
     def manifest(self, sets: Sequence[dict[str, Any]], rows: int) -> dict[str, Any]:
-        """Return what the run was."""
-        return describe_run(
-            self.plan,
-            self.composers,
-            sets,
-            tokenizer=self.tokenizer.name,
-            encoder=None if self.encoder is None else self.encoder.name,
-            warnings=self.warnings,
-            rows=rows,
-        )
+        """Return what the run was, for the file beside its results."""
+        plan, composers = self.plan, self.composers
+        return {
+            "schema": SCHEMA,
+            "date": dt.datetime.now(dt.UTC).date().isoformat(),
+            "versions": versions(),
+            "code": code_digest(),
+            "machine": {"system": platform.system(), "machine": platform.machine(), "cpus": os.cpu_count()},
+            "sets": list(sets),
+            "questions": plan.questions,
+            "sample_seed": SAMPLE_SEED,
+            "unanswerable": plan.unanswerable,
+            "chunker": {"name": plan.chunker, "tokens": plan.chunk_tokens},
+            "encoder": None if self.encoder is None else self.encoder.name,
+            "tokenizer": self.tokenizer.name,
+            "retrievers": list(plan.retrievers),
+            "hits": list(plan.hits),
+            "composers": {composer.name: composer.describe() for composer in composers},
+            "orders": {c.name: list(dict.fromkeys(o.name for o in plan.orders_of(c))) for c in composers},
+            "budgets": list(plan.budgets),
+            "seeds": list(plan.seeds),
+            "answers": None,
+            # what follows may name paths and hosts
+            "warnings": [message.partition(":")[0] for message in self.warnings],
+            "rows": rows,
+        }
 
 
 def _select_documents(found: EvidenceSet, questions: Sequence[Question]) -> Mapping[str, str]:

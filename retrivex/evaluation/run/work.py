@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -86,17 +87,16 @@ def blocks_of(
     cache : folder of finished blocks
     """
     made = []
-    for start in range(0, len(ids), BLOCK):
-        for retriever in plan.retrievers:
-            for hits in plan.hits:
-                for composer in composers:
-                    for budget in plan.budgets:
-                        orders = [(order.name, order.seed) for order in plan.orders_of(composer)]
-                        parts = [known, retriever, hits, composer.name, composer.describe(), budget, orders]
-                        some = ids[start : start + BLOCK]
-                        digest = hashlib.sha256(json.dumps([*parts, some], sort_keys=True).encode()).hexdigest()
-                        path = cache / f"{digest[:32]}.jsonl"
-                        made.append(Block(name, retriever, hits, composer.name, budget, start, start + len(some), path))
+    starts = range(0, len(ids), BLOCK)
+    for start, retriever, hits, composer, budget in product(
+        starts, plan.retrievers, plan.hits, composers, plan.budgets
+    ):
+        orders = [(order.name, order.seed) for order in plan.orders_of(composer)]
+        parts = [known, retriever, hits, composer.name, composer.describe(), budget, orders]
+        some = ids[start : start + BLOCK]
+        digest = hashlib.sha256(json.dumps([*parts, some], sort_keys=True).encode()).hexdigest()
+        path = cache / f"{digest[:32]}.jsonl"
+        made.append(Block(name, retriever, hits, composer.name, budget, start, start + len(some), path))
     return made
 
 
@@ -124,7 +124,9 @@ class Worker:
         lines: list[str] = []
         for asked in self._asked[block.set_name][block.start : block.stop]:
             try:
-                made = self._measure(block, _case(block, asked), asked.question)
+                hits = asked.hits[block.retriever][: block.hits]
+                case = Case(asked.question.text, hits, asked.index, block.budget, block.retriever, asked.embedding)
+                made = self._measure(block, case, asked.question)
                 lines += [json.dumps(line, ensure_ascii=False) + "\n" for line in made]
             except RetrivexError as error:
                 where = f"question {asked.question.question_id!r} of {block.set_name}"
@@ -135,11 +137,6 @@ class Worker:
         draft.write_text("".join(lines), encoding="utf-8")
         draft.replace(block.path)
         return block
-
-
-def _case(block: Block, asked: SearchedQuestion) -> Case:
-    hits = asked.hits[block.retriever][: block.hits]
-    return Case(asked.question.text, hits, asked.index, block.budget, block.retriever, asked.embedding)
 
 
 class ContextMeasurer:

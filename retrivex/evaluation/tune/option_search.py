@@ -15,7 +15,8 @@ from retrivex.config import Effort, RetrievalConfig
 from retrivex.errors import RetrivexError, install_hint
 from retrivex.evaluation.metrics import score_context
 from retrivex.evaluation.questions.labelled import LabelledQuestion
-from retrivex.evaluation.questions.samples import sample_of
+from retrivex.evaluation.run.measures import cited_ranges
+from retrivex.evaluation.tune.samples import sample_of
 from retrivex.scoring.calibrated import Coefficients
 from retrivex.scoring.fitting import RIDGE, Sample, fit
 from retrivex.tokens.tokenizer import TokenizerSpec
@@ -187,12 +188,7 @@ def _can_be_fitted(samples: Sequence[Sample]) -> bool:
 def measure(composer: SpanComposer, question: LabelledQuestion, options: Mapping[str, Any]) -> dict[str, float]:
     """Compose the context of a question that has evidence, and return its measures; `quality` is what is maximised."""
     made = composer.compose(**question.arguments(), **options)
-    shown = [
-        (citation.doc_id, citation.char_start, citation.char_end)
-        for citation in made.citations
-        if citation.char_start is not None and citation.char_end is not None
-    ]
-    scores = score_context(shown, question.evidence, tokens=made.tokens)
+    scores = score_context(cited_ranges(made.citations), question.evidence, tokens=made.tokens)
     return {
         "quality": quality(scores.recall, scores.complete, made.tokens, composer.config.effort),
         "recall": scores.recall,

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.suites import datasets
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.evidence import Evidence, EvidenceSet, Question
-from retrivex.evaluation.run.chunks import sentence_packed
+from retrivex.evaluation.run.index import sentence_packed
 
 
 def quoted(found: EvidenceSet, question: int = 0) -> list[str]:

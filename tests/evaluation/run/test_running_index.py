@@ -115,13 +115,13 @@ def test_what_is_no_retriever_or_needs_an_encoder_is_refused() -> None:
 
 
 def test_chunkers_that_read_headings_see_markdown() -> None:
-    chunks = dict(zip(DOCUMENTS, cut(DOCUMENTS, "auto", 12), strict=True))
-    assert {chunk.metadata.heading_path for chunk in chunks["bees.md"]} == {("Bees",), ("Sleep",)}
-    assert all(not chunk.metadata.heading_path for chunk in chunks["ants"])
+    chunks = cut(DOCUMENTS, "auto", 12)
+    headed = {chunk.metadata.heading_path for chunk in chunks if chunk.metadata.doc_id == "bees.md"}
+    assert headed == {("Bees",), ("Sleep",)}
+    assert not any(chunk.metadata.heading_path for chunk in chunks if chunk.metadata.doc_id == "ants")
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.text(max_size=60), max_size=4), st.integers(1, 9))
 def test_chunks_hold_their_documents_text(documents: dict[str, str], size: int) -> None:
-    for doc_id, made in zip(documents, cut(documents, "sentence_packed", size), strict=True):
-        for chunk in made:
-            assert documents[doc_id][chunk.metadata.char_start : chunk.metadata.char_end] == chunk.text
+    for chunk in cut(documents, "sentence_packed", size):
+        assert documents[chunk.metadata.doc_id][chunk.metadata.char_start : chunk.metadata.char_end] == chunk.text

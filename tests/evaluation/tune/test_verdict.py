@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from retrivex.evaluation.compare.bootstrap import Difference, paired_bootstrap
-from retrivex.evaluation.tune.verdict import MAX_CHANCE, chance_of, judge
+from retrivex.evaluation.tune.tuning import MAX_CHANCE, chance_of, judge
 
 
 def test_a_clear_improvement_is_accepted() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from retrivex.composer.score import ScoredCandidates
+from retrivex.evaluation.metrics import covered
 from retrivex.evaluation.questions.evidence import Evidence
 from retrivex.merging.units import Unit
 from retrivex.model.run import Run
@@ -34,14 +35,11 @@ def _count_evidence(run: Run, unit: Unit, evidence: Sequence[Evidence]) -> int:
     """Characters of evidence in a unit."""
     if run.doc_id not in {part.doc_id for part in evidence}:
         return 0
-    shown = [
-        (run.doc_id, segment.char_start, segment.char_start + segment.end - segment.start)
-        for segment in run.segments(unit.first, unit.last, unit.start, unit.end)
-        if segment.char_start is not None
-    ]
-    return sum(
-        max(0, min(high, part.end) - max(low, part.start))
-        for doc_id, low, high in shown
-        for part in evidence
-        if part.doc_id == doc_id
-    )
+    shown = {
+        run.doc_id: [
+            (segment.char_start, segment.char_start + segment.end - segment.start)
+            for segment in run.segments(unit.first, unit.last, unit.start, unit.end)
+            if segment.char_start is not None
+        ]
+    }
+    return sum(covered((part.doc_id, part.start, part.end), shown) for part in evidence)
