@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from retrivex.composer import SpanComposer
-from retrivex.composition.composition import Composition
+from retrivex.composition.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import ConfigError, StoreError
-from retrivex.model.chunk import Scope
+from retrivex.errors import ConfigError, StoreError, quoted
+from retrivex.merging.intervals import merge_windows
+from retrivex.model.chunk import ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import finite
+from retrivex.model.span import Span
+from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
 from retrivex.retrieval.local import LocalRetriever
-from retrivex.stores import SQLiteStore
+from retrivex.stores import SQLiteStore, fetch_from_mapping
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.timeouts import in_thread
 
@@ -145,6 +148,38 @@ class RetriVex:
         made = await self.composer.acompose(kept, self.store, self._parents, query=query, scope=scope, **options)
         return self._account(made, cut)
 
+    def around(
+        self, place: Citation | Span | ChunkKey, before: int = 1, after: int = 1, *, scope: Scope = None
+    ) -> Span | None:
+        """Return what stands around a citation, a span or a chunk, as one passage.
+
+        Parameters
+        ----------
+        place : a citation of a composition, a span, or `(doc_id, chunk_id)`
+        before, after : chunks to show on each side, as far as the document goes on without a gap
+        scope : what the caller may see
+
+        Returns
+        -------
+        Span | None
+            With the chunks and offsets that are shown; None where the store has no such chunk for this caller.
+
+        Raises
+        ------
+        ConfigError
+            If `before` or `after` is no whole number from 0 to 10,000.
+        StoreError
+            If `place` is none of the three, or the store fails.
+        """
+        keys = _keys_of(place)
+        windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in keys)
+        known = fetch_from_mapping(self.store, windows) if isinstance(self.store, Mapping) else None
+        found = self.store.fetch(windows, scope) if known is None else known  # type: ignore[union-attr]
+        allowed = allowed_scopes(scope)
+        seeds = [SeedHit(chunk, 1.0) for chunk in found if chunk.metadata.scope in allowed]
+        made = self.composer.compose(seeds, self.store, scope=scope, **{**_WHOLE, "window": (before, after)})
+        return next((span for span in made.spans if keys & {(span.doc_id, n) for n in span.chunk_ids}), None)
+
     def _asked(self, k: int, scope: Scope, where: Mapping[str, Any] | None) -> dict[str, Any]:
         return {"k": k, "scope": scope, **({} if where is None else {"where": where})}
 
@@ -156,6 +191,29 @@ class RetriVex:
         if not cut and len(said) == len(made.warnings):
             return made
         return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))
+
+
+_WHOLE: Mapping[str, Any] = {
+    "token_budget": 10**9,
+    "scoring": "weighted",
+    "stop_on_heading_change": False,
+    "stop_on_page_change": False,
+    "grow_until": None,
+    "follow_links": 0,
+    "return_parents": "never",
+    "k": None,
+}
+"""Options that show everything around a place."""
+
+
+def _keys_of(place: Any) -> set[ChunkKey]:
+    if isinstance(place, Span):
+        return {(place.doc_id, n) for n in place.chunk_ids}
+    if isinstance(place, Citation):
+        return {(place.doc_id, place.chunk_id)}
+    if isinstance(place, tuple) and len(place) == 2 and isinstance(place[0], str) and type(place[1]) is int:
+        return {(place[0], place[1])}
+    raise StoreError(f"place is {quoted(place)}: give a Citation, a Span or (doc_id, chunk_id)")
 
 
 def _retriever_of(store: Any, encoder: Any) -> Retriever:

@@ -164,3 +164,38 @@ def test_documents_come_best_first_with_what_their_chunks_share() -> None:
     documents = made.documents()
     assert [document.doc_id for document in documents] == [covered.doc_id for covered in made.coverage]
     assert documents[0].text.startswith("A hive has one queen. She lays all the eggs.")
+
+
+# ---- what stands around a place
+
+
+def test_what_stands_around_a_citation_a_span_and_a_chunk() -> None:
+    asked = RetriVex(CHUNKS, config=CONFIG, retriever=hits(("bees", 1, 0.9)))
+    made = asked.ask("queen")
+    for place in (made.citations[0], made.spans[0], ("bees", 1)):
+        found = asked.around(place)
+        assert found is not None
+        assert found.text == "Bees live in hives. A hive has one queen. She lays all the eggs."
+    wider = asked.around(("bees", 1), before=0, after=9)
+    assert wider is not None
+    assert wider.chunk_ids == [1, 2, 3, 4]
+
+
+def test_around_stops_at_gaps_and_keeps_what_others_may_not_see() -> None:
+    secret = Chunk("Of another tenant.", ChunkMetadata("bees", 2, scope="b"))
+    asked = RetriVex({**CHUNKS, secret.key: secret}, config=CONFIG, retriever=hits())
+    found = asked.around(("bees", 1), 2, 2)
+    assert found is not None
+    assert found.chunk_ids == [0, 1]
+    assert asked.around(("bees", 2)) is None
+    assert asked.around(("bees", 99)) is None
+    with pytest.raises(StoreError, match=r"place is 'bees': give a Citation, a Span or \(doc_id, chunk_id\)"):
+        asked.around("bees")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="window"):
+        asked.around(("bees", 1), before=-1)
+
+
+def test_around_a_place_of_the_embedded_store(store: SQLiteStore) -> None:
+    found = RetriVex(store, None, CONFIG).around(("wasps", 1))
+    assert found is not None
+    assert found.text == "Wasps live in nests. A nest has one queen. Nests are of paper."
