@@ -30,10 +30,10 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,to
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[lancedb,qdrant,$(call extras,frameworks)]' \
-	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
+	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant faiss-cpu rank_bm25 llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
 INSTALL_engines = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[batch,cache,$(call extras,engines)]' \
-	$(call packages,engines) psycopg-pool && $(PIP) --no-deps $(TIKTOKEN_FILES)
+	$(call packages,engines) psycopg-pool langchain-chroma langchain-text-splitters && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_wires = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures scipy==1.17.1 && $(PIP) --no-deps $(TIKTOKEN_FILES)

@@ -11,7 +11,8 @@ from retrivex.version import __version__
 if TYPE_CHECKING:
     from retrivex import config, errors, model, ordering, text
     from retrivex.composer import BatchItem, ComposeRequest, SpanComposer
-    from retrivex.composition.composition import Citation, Composition, Coverage
+    from retrivex.composition.composition import Citation, Composition
+    from retrivex.composition.documents import Coverage
     from retrivex.config import RetrievalConfig
     from retrivex.errors import RetrivexError
     from retrivex.merging.intervals import interval_graph
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from retrivex.model.span import Span
     from retrivex.model.window import Window
     from retrivex.ordering.strategy import OrderingStrategy
+    from retrivex.pipeline import RetriVex
     from retrivex.reorder import Passage, Reorderer
     from retrivex.similarity.deduplicate import deduplicate
 
@@ -37,6 +39,7 @@ __all__ = [
     "OrderingStrategy",
     "Passage",
     "Reorderer",
+    "RetriVex",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",
@@ -56,12 +59,13 @@ _ON_FIRST_USE = {
     "Citation": "retrivex.composition.composition",
     "ComposeRequest": "retrivex.composer",
     "Composition": "retrivex.composition.composition",
-    "Coverage": "retrivex.composition.composition",
+    "Coverage": "retrivex.composition.documents",
     "Document": "retrivex.model.document",
     "DroppedHit": "retrivex.model.hit",
     "OrderingStrategy": "retrivex.ordering.strategy",
     "Passage": "retrivex.reorder",
     "Reorderer": "retrivex.reorder",
+    "RetriVex": "retrivex.pipeline",
     "RetrievalConfig": "retrivex.config",
     "RetrivexError": "retrivex.errors",
     "SeedHit": "retrivex.model.hit",

@@ -28,6 +28,7 @@ PUBLIC = [
     "OrderingStrategy",
     "Passage",
     "Reorderer",
+    "RetriVex",
     "RetrievalConfig",
     "RetrivexError",
     "SeedHit",

@@ -41,6 +41,7 @@ class Placed:
     ----------
     hits : in the order given
     store : where their neighbours are
+    alone : whether they were to grow and there is no place for neighbours
     overrides : options that the hits decide
     real_names : document names made up for hits whose number is unknown, and the real ones
     ranked : whether ranks stand in for scores
@@ -51,6 +52,7 @@ class Placed:
 
     hits: list[SeedHit]
     store: AnyChunkStore
+    alone: bool
     overrides: dict[str, Any]
     real_names: dict[str, str | None]
     ranked: bool
@@ -112,7 +114,8 @@ def place(
     kind = _kind([hit.similarity_score for hit in hits], "similarity" if ranked else direction)
     if kind is not None:
         overrides["score_kind"] = kind
-    if store is None and not neighbours:
+    nowhere = store is None and not neighbours
+    if nowhere:
         overrides |= _NO_GROWTH
     doubled = sum(_identity(passage) in places.doubled for passage in usable)
     if doubled and store is None:  # else the composer says it
@@ -122,6 +125,7 @@ def place(
     return Placed(
         hits=hits,
         store=places.gathered if store is None else store,
+        alone=nowhere and max(config.reach) > 0,
         overrides=overrides,
         real_names=places.real_names,
         ranked=ranked,

@@ -144,6 +144,10 @@ class VectorChunkStore(_Asking):
             for chunk, passage in found
         ]
 
+    def retriever(self, embed: Encoder | Embed) -> VectorRetriever:
+        """Return a retriever over the same collection; `embed` as of `VectorRetriever`."""
+        return VectorRetriever(self.collection, embed)
+
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
         asked = sum(len(window) for window in merged)

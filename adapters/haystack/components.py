@@ -22,7 +22,7 @@ from ..base.clients import check_limit
 from ..base.hits import check_retriever, hits_to_ask
 from .composer import DocumentComposer, SpanOptions, composer_of
 
-_OPTIONS = frozenset(field.name for field in fields_of(DocumentComposer))
+_OPTIONS = frozenset(field.name for field in fields_of(DocumentComposer)) - {"found"}
 _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
 
 
@@ -40,8 +40,9 @@ class RetriVexRetriever:
     document_store : where neighbours are: one `filter_documents` for all hits, by `source_id` and `split_id`
     make_id : `(doc_id, n) -> id`, where the ids in the document store were made so: neighbours are asked for by id then
     chunk_store : takes the place of `document_store`: `{(doc_id, chunk_id): Chunk}`, anything with
-        `fetch(windows, scope)`, such as `chunk_store_from_documents(pieces)`. Without both hits cannot grow, and are
-        only merged where they touch.
+        `fetch(windows, scope)`, such as `chunk_store_from_documents(pieces)`. Without both, the document store of
+        `retriever` is taken, unless the retriever filters. Where there is none, hits cannot grow and are only merged
+        where they touch, which is warned of.
     parent_store : where parents are
     fetch_k : hits to ask the retriever for, where it takes `top_k`, and no fewer than spans to return; None leaves it
         as it is
@@ -70,7 +71,7 @@ class RetriVexRetriever:
         over = "a retriever over it" if hasattr(retriever, "filter_documents") else "a retriever of Haystack"
         self.retriever = check_retriever("retriever", retriever, "run", f"{over}, such as InMemoryBM25Retriever(store)")
         self.fetch_k = fetch_k
-        self._spans = composer_of(config, options)
+        self._spans = composer_of(config, options, self.retriever)
 
     def warm_up(self) -> None:
         """Let the retriever load what it needs."""
@@ -107,7 +108,8 @@ class RetriVexRetriever:
             If the retriever needs what is not given, or takes no filters; if an argument breaks its rule.
         """
         found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
-        return self._spans.compose(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
+        given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
+        return self._spans.compose(found, query, filtered=filters is not None, **given)
 
     @component.output_types(documents=list[Document], warnings=list[str])
     async def run_async(
@@ -124,7 +126,8 @@ class RetriVexRetriever:
             found = (await self.retriever.run_async(**inputs))["documents"]
         else:
             found = (await in_thread(partial(self.retriever.run, **inputs)))["documents"]
-        return await self._spans.acompose(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
+        given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
+        return await self._spans.acompose(found, query, filtered=filters is not None, **given)
 
     def compose(
         self,
@@ -139,7 +142,8 @@ class RetriVexRetriever:
         Arguments as of `run`.
         """
         found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
-        return self._spans.composition(found, query, query_embedding=query_embedding, top_k=top_k, scope=scope)
+        given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
+        return self._spans.composition(found, query, filtered=filters is not None, **given)
 
     def _inputs(
         self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None, top_k: int | None

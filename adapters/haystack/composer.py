@@ -19,6 +19,7 @@ from retrivex.model.chunk import Scope
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
+from ..base.behind import FOUND, is_numbered, retrievers_of
 from ..base.clients import check_limit
 from ..base.fields import FieldMap, LayoutName, MakeId
 from ..base.hits import Placed, place
@@ -42,10 +43,34 @@ class SpanOptions(TypedDict, total=False):
     fields: FieldMap | LayoutName | Mapping[str, Any]
 
 
-def composer_of(config: RetrievalConfig | Mapping[str, Any] | None, options: SpanOptions) -> DocumentComposer:
-    """Return what composes with these arguments, as they were given."""
+def composer_of(
+    config: RetrievalConfig | Mapping[str, Any] | None, options: SpanOptions, retriever: Any = None
+) -> DocumentComposer:
+    """Return what composes with these arguments, as they were given.
+
+    Parameters
+    ----------
+    config, options : see `RetriVexRetriever`
+    retriever : whose document store is taken where the arguments name no place for neighbours
+    """
     given: dict[str, Any] = {**options, "fields": as_fields(options.get("fields", "haystack"))}
-    return DocumentComposer(as_config(config), **given)
+    made = as_config(config)
+    behind = None
+    if max(made.reach) > 0 and options.get("document_store") is None and options.get("chunk_store") is None:
+        behind = _document_store_behind(retriever)
+    if behind is None:
+        return DocumentComposer(made, **given)
+    logger.info(FOUND, type(behind).__name__)
+    return DocumentComposer(made, **{**given, "document_store": behind}, found=True)
+
+
+def _document_store_behind(retriever: Any) -> DocumentStore | None:
+    """Return the document store of a retriever; None where it filters: its filters may keep neighbours out."""
+    for one in retrievers_of(retriever):
+        store: DocumentStore | None = getattr(one, "document_store", None)
+        if callable(getattr(store, "filter_documents", None)):
+            return None if getattr(one, "filters", None) else store
+    return None
 
 
 @dataclass(frozen=True)
@@ -54,6 +79,7 @@ class DocumentComposer:
 
     Parameters
     ----------
+    found : whether `document_store` is that behind the retriever, which the caller did not name
     config, document_store, make_id, chunk_store, parent_store, top_k, scope, fields : see `RetriVexRetriever`
 
     Raises
@@ -70,6 +96,7 @@ class DocumentComposer:
     parent_store: AnyParentStore | None = None
     top_k: int | None = None
     scope: Scope = None
+    found: bool = False  # behind the retriever: its document store
 
     def __post_init__(self) -> None:
         if self.document_store is not None and self.chunk_store is not None:
@@ -80,7 +107,7 @@ class DocumentComposer:
             raise StoreError("make_id is given without document_store: it says how the ids there were made")
         check_limit("top_k", self.top_k)
         _ = self.store, self.composer  # what is wrong with them shows now, not at the first question
-        if self.alone:
+        if self.store is None and max(self.config.reach) > 0:
             logger.warning("%s", _ALONE)
 
     @cached_property
@@ -96,11 +123,6 @@ class DocumentComposer:
         way_out = "of pieces make chunk_store_from_documents(pieces); a document store goes to document_store"
         return None if self.chunk_store is None else check_store(self.chunk_store, way_out)
 
-    @property
-    def alone(self) -> bool:
-        """Whether hits cannot grow for want of a store."""
-        return self.store is None and max(self.config.reach) > 0
-
     def most(self, top_k: int | None) -> int | None:
         """Return the most spans of a call; None where there is no limit.
 
@@ -113,31 +135,46 @@ class DocumentComposer:
         limits = (top_k, self.top_k, self.config.max_spans)
         return next((limit for limit in limits if limit is not None), None)
 
-    def compose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
-        """Return the outputs of a component: `documents` and `warnings`."""
-        return self._outputs(*self._compose_hits(documents, query, PLAIN_TEXT, **given))
+    def compose(
+        self, documents: Sequence[Document], query: str, *, filtered: bool = False, **given: Any
+    ) -> dict[str, Any]:
+        """Return the outputs of a component: `documents` and `warnings`.
 
-    async def acompose(self, documents: Sequence[Document], query: str, **given: Any) -> dict[str, Any]:
+        Parameters
+        ----------
+        documents, query : hits and question
+        filtered : whether the hits were filtered, so that a document store that nobody named is left alone
+        **given : `top_k`, `scope`, `query_embedding`
+        """
+        return self._outputs(*self._compose_hits(documents, query, PLAIN_TEXT, filtered, **given))
+
+    async def acompose(
+        self, documents: Sequence[Document], query: str, *, filtered: bool = False, **given: Any
+    ) -> dict[str, Any]:
         """Do the same without blocking the event loop."""
-        placed = self._place(documents)
+        placed = self._place(documents, filtered)
         arguments = {**self._arguments(placed, **given), **PLAIN_TEXT}
         made = await self.composer.acompose(placed.hits, placed.store, self.parent_store, query=query, **arguments)
         return self._outputs(made, placed)
 
-    def composition(self, documents: Sequence[Document], query: str, **given: Any) -> Composition:
+    def composition(
+        self, documents: Sequence[Document], query: str, *, filtered: bool = False, **given: Any
+    ) -> Composition:
         """Return the whole composition, rendered as the options say."""
-        made, placed = self._compose_hits(documents, query, {}, **given)
+        made, placed = self._compose_hits(documents, query, {}, filtered, **given)
         return with_warnings(made, self._warnings(made, placed))
 
     def _compose_hits(
-        self, documents: Sequence[Document], query: str, style: Mapping[str, Any], **given: Any
+        self, documents: Sequence[Document], query: str, style: Mapping[str, Any], filtered: bool, **given: Any
     ) -> tuple[Composition, Placed]:
-        placed = self._place(documents)
+        placed = self._place(documents, filtered)
         arguments = {**self._arguments(placed, **given), **style}
         return self.composer.compose(placed.hits, placed.store, self.parent_store, query=query, **arguments), placed
 
-    def _place(self, documents: Sequence[Document]) -> Placed:
-        return place([read_document(document, self.fields) for document in documents], self.store, self.config)
+    def _place(self, documents: Sequence[Document], filtered: bool) -> Placed:
+        passages = [read_document(document, self.fields) for document in documents]
+        left_alone = self.found and (filtered or not any(map(is_numbered, passages)))
+        return place(passages, None if left_alone else self.store, self.config)
 
     def _arguments(
         self,
@@ -159,7 +196,7 @@ class DocumentComposer:
         return {"documents": documents_of(made, placed, self.fields), "warnings": self._warnings(made, placed)}
 
     def _warnings(self, made: Composition, placed: Placed) -> list[str]:
-        return [*([_ALONE] if self.alone else []), *log_warnings(made, placed)]
+        return [*([_ALONE] if placed.alone else []), *log_warnings(made, placed)]
 
     def saved(self) -> dict[str, Any]:
         """Return what it was made of, as a saved pipeline has it.
@@ -171,7 +208,7 @@ class DocumentComposer:
         """
         return {
             "config": saved_config(self.config),
-            "document_store": _save("document_store", self.document_store),
+            "document_store": _save("document_store", None if self.found else self.document_store),
             "make_id": None if self.make_id is None else serialize_callable(self.make_id),
             "chunk_store": _save("chunk_store", self.chunk_store),
             "parent_store": _save("parent_store", self.parent_store),

@@ -52,7 +52,7 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
         """Return the spans that are worth most for `query`, one Document each, in reading order."""
         placed = self._place(documents)
         made = self._composed(placed, query, self._options())
-        return documents_of(made, placed, self.fields, alone=self._alone)
+        return documents_of(made, placed, self.fields)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -60,7 +60,7 @@ class RetriVexCompressor(BaseDocumentCompressor, ComposerMixin):
         """Do the same, awaiting the store."""
         placed = self._place(documents)
         made = await self._acomposed(placed, query, self._options())
-        return documents_of(made, placed, self.fields, alone=self._alone)
+        return documents_of(made, placed, self.fields)
 
     def _place(self, documents: Sequence[Document]) -> Placed:
         return place([read_document(document, self.fields) for document in documents], self.chunk_store, self.config)

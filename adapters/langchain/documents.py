@@ -62,14 +62,14 @@ def as_store(given: Any, names: FieldMap | None) -> AnyChunkStore | None:
     return as_chunk_store(given, Document, lambda documents: chunk_store_from_documents(documents, names), way_out)
 
 
-def all_warnings(made: Composition, placed: Placed, *, alone: bool) -> list[str]:
-    """Return everything there is to warn of; `alone` says that hits could not grow for want of a store."""
-    return [*([ALONE] if alone else []), *log_warnings(made, placed)]
+def all_warnings(made: Composition, placed: Placed) -> list[str]:
+    """Return everything there is to warn of."""
+    return [*([ALONE] if placed.alone else []), *log_warnings(made, placed)]
 
 
-def documents_of(made: Composition, placed: Placed, names: FieldMap, *, alone: bool) -> list[Document]:
-    """Return a Document for each span, in their order; `alone` says that hits could not grow for want of a store."""
-    warnings = all_warnings(made, placed, alone=alone)
+def documents_of(made: Composition, placed: Placed, names: FieldMap) -> list[Document]:
+    """Return a Document for each span, in their order."""
+    warnings = all_warnings(made, placed)
     documents = []
     for span in made.spans:
         metadata = span_metadata(span, placed, names)

@@ -10,15 +10,17 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.vectorstores import VectorStoreRetriever
-from pydantic import Field, SkipValidation, field_validator
+from pydantic import Field, PrivateAttr, SkipValidation, field_validator
 
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 
+from ..base.behind import FOUND
 from ..base.fields import FieldMap
 from ..base.hits import Direction, Placed, check_retriever, hits_to_ask, place
 from ..base.logs import logger
 from ..base.results import PLAIN_TEXT, with_warnings
+from .behind import Behind, find_behind
 from .composer import ComposerMixin
 from .documents import ALONE, SCORE_KEY, all_warnings, documents_of, read_document
 
@@ -36,7 +38,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     base_retriever : any LangChain retriever
     config : options of the composer
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or the
-        split documents themselves. Without it hits cannot grow, and are only merged where they touch.
+        split documents themselves. Without it they are looked for behind `base_retriever`, see Notes.
     parent_store : where parents are
     fetch_k : hits to ask the base retriever for, where it can be asked, and no fewer than spans to return; None leaves
         it as it is
@@ -54,6 +56,11 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     -----
     `invoke(question, k=..., fetch_k=..., scope=..., query_embedding=..., token_budget=...)` changes these, and any
     option of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
+
+    Behind `base_retriever` neighbours are found in the pieces of `InMemoryVectorStore`, FAISS and retrievers by words,
+    in the collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose
+    ids are `document:number`. A retriever that filters is left alone, as its filter may keep neighbours out. Where
+    nothing is found, hits cannot grow and are only merged where they touch, which is warned of.
     """
 
     base_retriever: SkipValidation[RetrieverLike]
@@ -65,6 +72,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     k: int | None = Field(default=None, ge=1)
     scope: Any = None
     reranker: Any = None
+    _behind: _KeptBehind | None = PrivateAttr(default=None)
 
     @field_validator("base_retriever")
     @classmethod
@@ -74,7 +82,10 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     def __init__(self, base_retriever: RetrieverLike, config: RetrievalConfig | None = None, **kwargs: Any) -> None:
         super().__init__(base_retriever=base_retriever, config=config, **kwargs)  # type: ignore[call-arg]
         self._make_composer()  # a tokenizer that cannot be had shows now, not at the first question
-        if self._alone:
+        behind = self._find_behind()
+        if behind is not None:
+            logger.info(FOUND, behind.name)
+        elif self._alone:
             logger.warning("%s", ALONE)
 
     def _get_relevant_documents(
@@ -82,7 +93,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     ) -> list[Document]:
         call = self._call({**overrides, **PLAIN_TEXT})
         placed = self._place(call.base.invoke(query, config={"callbacks": run_manager.get_child()}), call)
-        return documents_of(self._composed(placed, query, call.options), placed, self.fields, alone=self._alone)
+        return documents_of(self._composed(placed, query, call.options), placed, self.fields)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **overrides: Any
@@ -90,7 +101,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         call = self._call({**overrides, **PLAIN_TEXT})
         placed = self._place(await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()}), call)
         made = await self._acomposed(placed, query, call.options)
-        return documents_of(made, placed, self.fields, alone=self._alone)
+        return documents_of(made, placed, self.fields)
 
     def compose(self, query: str, **overrides: Any) -> Composition:
         """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts.
@@ -103,14 +114,14 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         call = self._call(overrides)
         placed = self._place(call.base.invoke(query), call)
         made = self._composed(placed, query, call.options)
-        return with_warnings(made, all_warnings(made, placed, alone=self._alone))
+        return with_warnings(made, all_warnings(made, placed))
 
     async def acompose(self, query: str, **overrides: Any) -> Composition:
         """Do the same, awaiting the base retriever and the store."""
         call = self._call(overrides)
         placed = self._place(await call.base.ainvoke(query), call)
         made = await self._acomposed(placed, query, call.options)
-        return with_warnings(made, all_warnings(made, placed, alone=self._alone))
+        return with_warnings(made, all_warnings(made, placed))
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
         options = {name: value for name, value in overrides.items() if name not in _OWN}
@@ -126,10 +137,32 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
 
     def _place(self, documents: Sequence[Document], call: _Call) -> Placed:
         passages = [read_document(document, self.fields) for document in documents]
-        return place(passages, self.chunk_store, call.config, direction=call.direction)
+        store = self.chunk_store
+        if store is None and (behind := self._find_behind()) is not None:
+            store = behind.store(passages)
+        return place(passages, store, call.config, direction=call.direction)
+
+    def _find_behind(self) -> Behind | None:
+        kept = self._behind
+        if self.chunk_store is not None or max(self.config.reach) == 0:
+            return None
+        if kept is None or kept.base is not self.base_retriever:
+            kept = self._behind = _KeptBehind(self.base_retriever, find_behind(self.base_retriever, self.fields))
+        return kept.behind
 
 
 _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no options of the composer
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptBehind:
+    """What was found behind a retriever; copies and pickles look anew."""
+
+    base: RetrieverLike
+    behind: Behind | None
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
 
 
 @dataclass(frozen=True, slots=True)

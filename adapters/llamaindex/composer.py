@@ -43,6 +43,9 @@ class ScopedQuery(QueryBundle):
 _Composed: TypeAlias = tuple[Composition, Placed, list[str]]
 """A composition, the hits it was made of, and everything there is to warn of."""
 
+SOURCES = ("chunk_store", "docstore", "vector_store")
+"""Arguments that say where neighbours are."""
+
 _ALONE = no_store("docstore=index.docstore, or chunk_store")
 
 
@@ -77,7 +80,7 @@ class NodeComposer:
     """
 
     def __init__(self, composer: SpanComposer, **options: Unpack[NodeOptions]) -> None:
-        given = {name: options.get(name) for name in ("chunk_store", "docstore", "vector_store")}
+        given = {name: options.get(name) for name in SOURCES}
         sources = [name for name, store in given.items() if store is not None]
         if len(sources) > 1:
             together = "both" if len(sources) == 2 else "all of"

@@ -18,8 +18,11 @@ from retrivex.config import RetrievalConfig, refuse_unknown
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore
 
+from ..base.behind import FOUND
 from ..base.hits import check_retriever, hits_to_ask
-from .composer import NodeComposer, NodeOptions, StoreOptions
+from ..base.logs import logger
+from .behind import find_behind
+from .composer import SOURCES, NodeComposer, NodeOptions, StoreOptions
 
 _OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store", "scope", "fields", "reranker")
 _LIMITS = ("similarity_top_k", "_similarity_top_k")  # how LlamaIndex's retrievers call the number of hits
@@ -38,8 +41,9 @@ class RetriVexRetriever(BaseRetriever):
     config : options of the composer; `max_spans` limits the nodes returned
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or nodes
     docstore, vector_store : one of them in place of `chunk_store`: neighbours are found along PREVIOUS and NEXT, by
-        one `get_nodes` for every step outwards. With none of the three, hits cannot grow, and are only merged where
-        they touch.
+        one `get_nodes` for every step outwards. With none of the three, the vector store or docstore of the base
+        retriever's index is taken, unless that retriever filters. Where there is none, hits cannot grow and are only
+        merged where they touch, which is warned of.
     parent_store : where parents are
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`), and no fewer than
         `max_spans`; None leaves it as it is
@@ -73,6 +77,12 @@ class RetriVexRetriever(BaseRetriever):
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
         given: NodeOptions = {**options, "chunk_store": chunk_store}
+        behind = None
+        if not any(given.get(name) for name in SOURCES) and max(composer.config.reach) > 0:
+            behind = find_behind(base_retriever)
+        if behind is not None:
+            given["docstore"] = behind
+            logger.info(FOUND, type(behind).__name__)
         self._spans = NodeComposer(composer, **given)
         super().__init__(
             callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrivex.composition.composition import Citation, Coverage
+from retrivex.composition.composition import Citation
+from retrivex.composition.documents import Coverage
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.intervals import window_coverage
 from retrivex.model.span import Span

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
+from retrivex.composition.documents import ContextDocument, Coverage, documents_of
 from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, UnitNote
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
@@ -70,33 +71,6 @@ class Citation:
     char_end: int | None
     page: int | None = None
     heading_path: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of a document is shown.
-
-    Parameters
-    ----------
-    doc_id : the document
-    ranges : shown chunks as inclusive `(first, last)` pairs
-    chunk_count : chunks in the whole document; None where unknown
-    matched : hits that are shown, as `(chunk_id, similarity_score)`
-    max_score, mean_score : of the matched; None where only neighbours or links are shown
-    """
-
-    doc_id: str
-    ranges: tuple[tuple[int, int], ...]
-    chunk_count: int | None
-    matched: tuple[tuple[int, float], ...]
-    max_score: float | None
-    mean_score: float | None
-
-    def __str__(self) -> str:
-        shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in self.ranges)
-        chunks = "chunks" if any(mark in shown for mark in ",-") else "chunk"
-        # their numbers begin at 0: "chunk 2 of 3" would read as the second
-        return f"{chunks} {shown}" + (f" ({self.chunk_count:,} in all)" if self.chunk_count else "")
 
 
 _PARTS: Mapping[str, Any] = {
@@ -221,6 +195,10 @@ class Composition:
             return [citation for number in _numbers(reference, known) for citation in self.resolve(number)]
         places = find_quote(self.text, reference)
         return [part for start, end in places for part in self._between(start, end)]
+
+    def documents(self) -> tuple[ContextDocument, ...]:
+        """Return the documents of the context, best first: coverage, hits, title and metadata, and the passages."""
+        return documents_of(self.coverage, self.spans)
 
     def _resolve_place(self, place: Place) -> list[Citation]:
         from retrivex.prompts.citations import Place  # noqa: PLC0415 - prompts are imported on first use

@@ -63,6 +63,7 @@ class SeedHit:
 DropReason: TypeAlias = Literal[
     "beyond_k",
     "budget",
+    "cut_off",
     "duplicate_id",
     "duplicate_text",
     "excluded",

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from retrivex.errors import PassageError
 from retrivex.model.fields import FieldNames
-from retrivex.reorder.passage import Candidate
+from retrivex.reorder.passage import Candidate, split_pair
 
 T = TypeVar("T")
 
@@ -160,13 +160,13 @@ def annotate(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNam
     PassageError
         If it is of a kind that cannot be copied with other metadata.
     """
-    item: Any = candidate.item
+    item, score = split_pair(candidate.item)
     metadata = {**candidate.metadata, **notes}
-    if isinstance(item, Mapping):
-        return {**item, fields.metadata: metadata}  # type: ignore[return-value]
     try:
-        if is_dataclass(item):
-            made: Any = replace(item, **{fields.metadata: metadata})  # type: ignore[type-var]
+        if isinstance(item, Mapping):
+            made: Any = {**item, fields.metadata: metadata}
+        elif is_dataclass(item):
+            made = replace(item, **{fields.metadata: metadata})  # type: ignore[type-var]
         elif isinstance(item, BaseModel):
             made = item.model_copy(update={fields.metadata: metadata})
         else:
@@ -177,4 +177,5 @@ def annotate(candidate: Candidate[T], notes: Mapping[str, Any], fields: FieldNam
             f"a {type(item).__name__} cannot be copied with more metadata ({error}): leave include_priority_score and "
             "include_explanation off, and read both from reorder_with_diagnostics(...).explanations"
         ) from error
-    return cast("T", made)
+    pair: Any = candidate.item
+    return cast("T", made if score is None else (made, pair[1]))

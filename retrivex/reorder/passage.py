@@ -8,6 +8,8 @@ from numbers import Integral, Real
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
+from retrivex.model.numbers import finite
+
 T = TypeVar("T")
 
 GROUPABLE = (str, Real, UUID)
@@ -106,3 +108,18 @@ def name_group(value: Any) -> str | None:
     if isinstance(value, Integral) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
     return str(value) or None if isinstance(value, GROUPABLE) else None
+
+
+def split_pair(item: Any) -> tuple[Any, float | None]:
+    """Return a passage and its score, where they come as a pair.
+
+    So LangChain's `similarity_search_with_score` returns them.
+
+    Examples
+    --------
+    >>> split_pair(({"text": "Bees sleep."}, 0.5)), split_pair({"text": "Bees sleep."})
+    (({'text': 'Bees sleep.'}, 0.5), ({'text': 'Bees sleep.'}, None))
+    """
+    if type(item) is tuple and len(item) == 2 and (score := finite(item[1])) is not None:
+        return item[0], score
+    return item, None

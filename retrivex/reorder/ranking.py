@@ -12,7 +12,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import MISSING, read_field
 from retrivex.reorder.diagnostics import CallLog, DroppedPassage
 from retrivex.reorder.options import Diversity, ReorderOptions
-from retrivex.reorder.passage import Candidate, Ranked, name_group
+from retrivex.reorder.passage import Candidate, Ranked, name_group, split_pair
 from retrivex.reorder.priority import compute_priorities
 from retrivex.similarity.deduplicate import find_duplicates
 from retrivex.similarity.mmr import pick_diverse
@@ -136,7 +136,7 @@ def _make_similarity(candidates: Sequence[Candidate[Any]], embedding_field: str 
 
 
 def _read_embedding(candidate: Candidate[Any], field: str) -> NDArray[np.float64] | None:
-    found = read_field(candidate.item, field)
+    found = read_field(split_pair(candidate.item)[0], field)
     found = read_field(candidate.metadata, field) if found is MISSING else found
     row = finite_vector(found)
     return row if row is not None and row.size else None

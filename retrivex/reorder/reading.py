@@ -14,7 +14,7 @@ from retrivex.errors import PassageError, quoted
 from retrivex.model.fields import MISSING, FieldNames, as_list, read_field
 from retrivex.model.numbers import finite
 from retrivex.reorder.diagnostics import DroppedPassage
-from retrivex.reorder.passage import GROUPABLE, Candidate, name_group
+from retrivex.reorder.passage import GROUPABLE, Candidate, name_group, split_pair
 
 T = TypeVar("T")
 
@@ -83,21 +83,22 @@ class PassageReader(Generic[T]):
     def _candidate(self, item: T, place: int, total: int) -> Candidate[T] | None:
         names = self._fields
         self._bad = set()
-        text = read_field(item, names.text)
-        passage_id = self._id(item, place)
+        inner, paired = split_pair(item)
+        text = read_field(inner, names.text)
+        passage_id = self._id(inner, place)
         if not isinstance(text, str):
             self._fault(f"passage without a text under {names.text!r}", place, text, "a string")
             self.report.dropped.append(DroppedPassage(place, passage_id, "unusable"))
             return None
-        metadata = self._metadata(read_field(item, names.metadata), place)
+        metadata = self._metadata(read_field(inner, names.metadata), place)
         candidate = Candidate(
             item=item,
             place=place,
             id=passage_id,
             text=text,
-            score=self._score(item, place, total),
+            score=self._score(inner, place, total) if paired is None else paired,
             metadata=metadata,
-            token_count=self._token_count(item, metadata, place),
+            token_count=self._token_count(inner, metadata, place),
             source_id=self._source(metadata, place),
             section_index=self._number(metadata, names.section_index, place),
             timestamp=self._number(metadata, names.timestamp, place),
@@ -108,7 +109,7 @@ class PassageReader(Generic[T]):
             return candidate
         return candidate._replace(metadata={name: known for name, known in metadata.items() if name not in self._bad})
 
-    def _id(self, item: T, place: int) -> str | int:
+    def _id(self, item: Any, place: int) -> str | int:
         name = self._fields.id
         if name is None:
             return f"passage-{place}"
@@ -122,7 +123,7 @@ class PassageReader(Generic[T]):
         self._fault(f"passage without an id under {name!r}", place, value, "a non-empty string or an integer")
         return f"passage-{place}"
 
-    def _score(self, item: T, place: int, total: int) -> float:
+    def _score(self, item: Any, place: int, total: int) -> float:
         if self._fields.score is None:
             return (total - place) / total
         value = read_field(item, self._fields.score)
@@ -141,7 +142,7 @@ class PassageReader(Generic[T]):
             self._leave_out(self._fields.metadata, place, value, "a mapping or a dataclass")
         return {}
 
-    def _token_count(self, item: T, metadata: Mapping[str, Any], place: int) -> float | None:
+    def _token_count(self, item: Any, metadata: Mapping[str, Any], place: int) -> float | None:
         name = self._fields.token_count
         own = self._check(read_field(item, name), name, place, lowest=0)
         return self._number(metadata, name, place, lowest=0) if own is None else own

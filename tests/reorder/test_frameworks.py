@@ -23,6 +23,12 @@ def test_langchain_documents() -> None:
     assert "explanation" not in given[0].metadata
 
 
+def test_langchain_documents_with_their_scores() -> None:
+    documents = pytest.importorskip("langchain_core.documents")
+    given = [(documents.Document(f"text {score}", metadata={"source_id": "a"}), score) for score in SCORES]
+    assert Reorderer(fields="langchain").reorder(given) == [given[1], given[0], given[2]]
+
+
 def test_llamaindex_nodes() -> None:
     schema = pytest.importorskip("llama_index.core.schema")
     given = [

@@ -50,6 +50,18 @@ def test_dictionaries_and_objects_come_back_as_they_are(make: Callable[..., Any]
     assert all(any(one is given for given in passages) for one in made)
 
 
+@pytest.mark.parametrize("make", [dict, SimpleNamespace, Note], ids=lambda make: make.__name__)
+def test_pairs_of_passage_and_score_come_back_as_pairs(make: Callable[..., Any]) -> None:
+    passages = [
+        (make(id=name, text=name, score=0.0), score) for name, score in zip("abc", (0.2, 0.9, 0.5), strict=True)
+    ]
+    assert Reorderer().reorder(passages) == [passages[1], passages[0], passages[2]]
+    noted = Reorderer(include_explanation=True, strategy="score_desc").reorder(passages)
+    assert [score for _, score in noted] == [0.9, 0.5, 0.2]
+    metadata = noted[0][0]["metadata"] if make is dict else noted[0][0].metadata
+    assert metadata["explanation"]["priority_score"] == 0.9
+
+
 @pytest.mark.parametrize("make", [SimpleNamespace, Note, Row, Passage, dict], ids=lambda make: make.__name__)
 def test_notes_are_added_to_copies(make: Callable[..., Any]) -> None:
     given = [make(id="a", text="a", score=0.5, metadata={"timestamp": 3})]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from retrivex import Chunk
+from retrivex import Chunk, RetrievalConfig, RetriVex
 from retrivex.adapters.base.backfill import backfill
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
@@ -51,6 +51,14 @@ class VectorContract(CountsContract):
 
     def make_with_embeddings(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         return self._made(chunks, with_vectors=True)
+
+    def test_one_call_leads_from_a_question_to_its_context(self) -> None:
+        chunks = contract_chunks(documents=2, chunks=5)
+        with closing(self.make_with_embeddings(chunks)) as under_test:
+            store: Any = under_test.store
+            asked = RetriVex(store, lambda question: chunks[2].embedding, RetrievalConfig(window=1))
+            made = asyncio.run(asked.aask("What?", k=1)) if store.collection.is_async else asked.ask("What?", k=1)
+            assert [(span.doc_id, span.chunk_ids) for span in made.spans] == [("doc-0", [1, 2, 3])]
 
     @abstractmethod
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:

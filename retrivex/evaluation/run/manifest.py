@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import retrivex
+from retrivex import version as own_version
 from retrivex.evaluation.questions.evidence import EvidenceSet
 from retrivex.version import __version__
 
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 @cache
 def code_digest() -> str:
     """Return a digest of the code and coefficients that rows depend on: results of other code are other results."""
-    package = Path(retrivex.__file__).parent
+    package = Path(own_version.__file__).parent
     digest = hashlib.sha256()
     for path in sorted([*package.rglob("*.py"), *package.rglob("*.json")]):
         parts = path.relative_to(package).parts

@@ -91,7 +91,7 @@ def test_the_composition_is_at_hand_with_numbered_sources() -> None:
     assert len(made.spans) <= 2
     assert made.resolve("[1]")
     assert made.citations
-    alone = RetriVexRetriever(InMemoryBM25Retriever(documents), CONFIG).compose(QUESTION)
+    alone = RetriVexRetriever(Found(split()), CONFIG).compose(QUESTION)
     assert alone.warnings[0].endswith("pass document_store")
 
 

@@ -500,6 +500,6 @@ def test_the_composition_is_at_hand_with_numbered_sources(vectors: InMemoryVecto
     assert cited
     assert {one.doc_id for one in cited} == {"wiki.md"}
     assert QUESTION in made.prompt(QUESTION)
-    alone = RetriVexRetriever(vectors.as_retriever(), CONFIG).compose(QUESTION)
+    alone = RetriVexRetriever(Fixed(documents=pieces), CONFIG).compose(QUESTION)
     assert alone.warnings[0].startswith("no chunk store: hits cannot grow")
     assert "after a restart a store over the collection, whose chunks `retrivex backfill STORE" in alone.warnings[0]

@@ -1,0 +1,145 @@
+"""LangChain: the chunk store behind a retriever, where the caller names none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from typing import Any, Protocol
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
+
+from retrivex.stores.protocol import AnyChunkStore
+
+from ..base.behind import HeldPieces, is_numbered, retrievers_of
+from ..base.documents import Passage
+from ..base.fields import LAYOUTS, FieldMap, colon_id
+from .documents import chunk_store_from_documents
+from .stores import VectorStoreChunkStore
+
+_NO_FILTERS = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
+
+
+class Behind(Protocol):
+    """Where neighbours are, found behind a retriever."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is said."""
+
+    def store(self, hits: Sequence[Passage]) -> AnyChunkStore | None:
+        """Return the chunk store for these hits; None where their neighbours cannot be asked for there."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Pieces in this process."""
+
+    name: str
+    pieces: HeldPieces[Document]
+
+    def store(self, hits: Sequence[Passage]) -> AnyChunkStore | None:
+        return self.pieces.chunks()
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """A collection that is filtered by document and number, under the names that the hits have for them."""
+
+    name: str
+    make: Callable[[FieldMap], AnyChunkStore]
+    fields: FieldMap
+    _made: dict[tuple[str, str], AnyChunkStore] = field(default_factory=dict, repr=False)
+
+    def store(self, hits: Sequence[Passage]) -> AnyChunkStore | None:
+        hit = next(filter(is_numbered, hits), None)
+        if hit is None:
+            return None
+        doc_id, chunk_id = (str(hit.fields.key(hit.metadata, name)) for name in ("doc_id", "chunk_id"))
+        if (doc_id, chunk_id) not in self._made:
+            names = replace(
+                self.fields, doc_id=(doc_id, *self.fields.doc_id), chunk_id=(chunk_id, *self.fields.chunk_id)
+            )
+            self._made[doc_id, chunk_id] = self.make(names)
+        return self._made[doc_id, chunk_id]
+
+
+@dataclass(frozen=True)
+class _ById:
+    """A vector store that is asked by ids, where those of the hits are `document:number`."""
+
+    name: str
+    chunks: AnyChunkStore
+
+    def store(self, hits: Sequence[Passage]) -> AnyChunkStore | None:
+        made = [None if h.doc_id is None or h.chunk_id is None else colon_id(h.doc_id, h.chunk_id) for h in hits]
+        follows = any(hit.id is not None and hit.id == id for hit, id in zip(hits, made, strict=True))
+        return self.chunks if follows else None
+
+
+def find_behind(base: Any, fields: FieldMap) -> Behind | None:
+    """Return where the neighbours of a retriever's hits are.
+
+    Parameters
+    ----------
+    base : the retriever
+    fields : names of metadata
+
+    Returns
+    -------
+    Behind | None
+        None where nothing is found, and where the retriever filters: neighbours may be what its filter keeps out.
+    """
+    for retriever in retrievers_of(base):
+        pieces = getattr(retriever, "docs", None)  # of retrievers by words
+        if _are_documents(pieces):
+            return _held(type(retriever).__name__, partial(list, pieces), fields)
+        if isinstance(retriever, VectorStoreRetriever):
+            return None if set(retriever.search_kwargs) - _NO_FILTERS else _of_vectors(retriever.vectorstore, fields)
+    return None
+
+
+def _of_vectors(vectors: VectorStore, fields: FieldMap) -> Behind | None:
+    name = type(vectors).__name__
+    if isinstance(vectors, InMemoryVectorStore):
+        return _held(name, lambda: list(vectors.store.values()), fields)
+    held = getattr(getattr(vectors, "docstore", None), "_dict", None)  # InMemoryDocstore, as FAISS has it
+    if isinstance(held, Mapping):
+        return _held(name, lambda: list(held.values()), fields)
+    make = _collection_of(vectors)
+    if make is not None:
+        return _Numbered(name, make, LAYOUTS["langchain"] if fields == FieldMap() else fields)
+    if type(vectors).get_by_ids is not VectorStore.get_by_ids:
+        return _ById(name, VectorStoreChunkStore(vectors, fields=fields))
+    return None
+
+
+def _collection_of(vectors: Any) -> Callable[[FieldMap], AnyChunkStore] | None:
+    """Return how to make a chunk store over the collection of a vector store whose ids say nothing of places."""
+    kind = type(vectors).__name__
+    if kind == "Chroma" and hasattr(vectors, "_client") and hasattr(vectors, "_collection"):
+        make = import_module("retrivex.adapters.chroma").ChromaChunkStore  # its client is there, as the store is
+        client, name = vectors._client, vectors._collection.name  # nothing public leads there
+        return lambda names: make(client, name, fields=names)
+    if kind == "QdrantVectorStore":
+        make = import_module("retrivex.adapters.qdrant").QdrantChunkStore
+        inside = {"text": (vectors.content_payload_key,), "root": vectors.metadata_payload_key}
+        return lambda names: make(vectors.client, vectors.collection_name, fields=replace(names, **inside))
+    return None
+
+
+def _held(name: str, held: Callable[[], Sequence[Any]], fields: FieldMap) -> _Held:
+    return _Held(name, HeldPieces(held, lambda pieces: chunk_store_from_documents(map(_as_document, pieces), fields)))
+
+
+def _as_document(piece: Any) -> Document:
+    """Return a piece as InMemoryVectorStore keeps it as a Document."""
+    if isinstance(piece, Document):
+        return piece
+    return Document(page_content=piece["text"], metadata=piece["metadata"], id=piece["id"])
+
+
+def _are_documents(pieces: Any) -> bool:
+    return isinstance(pieces, (list, tuple)) and bool(pieces) and all(isinstance(piece, Document) for piece in pieces)

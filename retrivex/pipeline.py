@@ -1,0 +1,282 @@
+"""From a question to its context in one call, over any store that can be searched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from retrivex.composer import SpanComposer
+from retrivex.composition.composition import Citation, Composition
+from retrivex.config import RetrievalConfig
+from retrivex.encoders.encoder import Encoder
+from retrivex.errors import ConfigError, StoreError, quoted
+from retrivex.merging.intervals import merge_windows
+from retrivex.model.chunk import ChunkKey, Scope, allowed_scopes
+from retrivex.model.hit import DroppedHit, SeedHit
+from retrivex.model.numbers import finite
+from retrivex.model.span import Span
+from retrivex.model.window import Window
+from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
+from retrivex.retrieval.local import LocalRetriever
+from retrivex.stores import SQLiteStore, fetch_from_mapping
+from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
+from retrivex.timeouts import in_thread
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds hits for a question; one that also has `aretrieve` is awaited."""
+
+    def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+        """Return the best `k` hits that `scope` may see, best first."""
+
+
+class RetriVex:
+    """Asks a store for hits and composes the context of them, in one call.
+
+    Parameters
+    ----------
+    store : where chunks and neighbours are: a `SQLiteStore`, one of the chunk stores of `retrivex.adapters` over a
+        vector store, or, with `retriever`, any chunk store
+    encoder : the model the store's vectors come from, or, for a vector store, a function from a text to its vector; a
+        `SQLiteStore` is searched by words without one
+    config : options of the composer
+    retriever : finds the hits in place of the store's own: an object with `retrieve(question, k, scope)`
+    parent_store, reranker, sentence_scorer : as in `SpanComposer`
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be searched, and no `retriever` is given; if it needs an encoder and there is none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from retrivex import Chunk, ChunkMetadata, Document
+    >>> from retrivex.stores import SQLiteStore
+    >>> with tempfile.TemporaryDirectory() as folder, SQLiteStore(f"{folder}/store.db") as store:
+    ...     texts = ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs."]
+    ...     chunks = [Chunk(text, ChunkMetadata("bees", n)) for n, text in enumerate(texts)]
+    ...     written = store.put(Document("bees", " ".join(texts)), chunks)
+    ...     made = RetriVex(store).ask("Who is the queen?", token_budget=100)
+    >>> made.text
+    '[1] Bees live in hives. A hive has one queen. She lays all the eggs.'
+    """
+
+    def __init__(
+        self,
+        store: AnyChunkStore,
+        encoder: Encoder | Callable[[str], Any] | None = None,
+        config: RetrievalConfig | None = None,
+        *,
+        retriever: Retriever | None = None,
+        parent_store: AnyParentStore | None = None,
+        reranker: AnyReranker | Reranking | None = None,
+        sentence_scorer: AnySentenceScorer | SentenceScoring | None = None,
+    ) -> None:
+        self.composer = SpanComposer(config, reranker=reranker, sentence_scorer=sentence_scorer)
+        self.store = store
+        self.retriever = _retriever_of(store, encoder) if retriever is None else _checked(retriever)
+        self._parents = parent_store if parent_store is not None or not isinstance(store, SQLiteStore) else store
+
+    def ask(
+        self,
+        query: str,
+        *,
+        k: int = 50,
+        scope: Scope = None,
+        where: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        max_documents: int | None = None,
+        max_chunks_per_document: int | None = None,
+        **options: Any,
+    ) -> Composition:
+        """Return the context for a question.
+
+        Parameters
+        ----------
+        query : the question
+        k : hits to ask for
+        scope : what the caller may see
+        where : metadata that hits must have, pushed down to the store, where its retriever takes it
+        min_score : least score of a hit, as its retriever gives it; the largest where `score_kind` is `distance`
+        max_documents : most documents: those of the best hits
+        max_chunks_per_document : most hits of one document: the best
+        **options : any field of `RetrievalConfig` but `k`, for this call
+
+        Returns
+        -------
+        Composition
+            What the three limits leave out is in `dropped`, with the reason `cut_off`.
+
+        Raises
+        ------
+        ConfigError
+            If a limit or an option breaks its rule.
+        RetrivexError
+            As of the retriever and of `SpanComposer.compose`.
+        """
+        limits = _Limits(min_score, max_documents, max_chunks_per_document)
+        hits = self.retriever.retrieve(query, **self._asked(k, scope, where))
+        kept, cut = limits.split(hits, self._kind(options))
+        made = self.composer.compose(kept, self.store, self._parents, query=query, scope=scope, **options)
+        return self._account(made, cut)
+
+    async def aask(
+        self,
+        query: str,
+        *,
+        k: int = 50,
+        scope: Scope = None,
+        where: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        max_documents: int | None = None,
+        max_chunks_per_document: int | None = None,
+        **options: Any,
+    ) -> Composition:
+        """Do the same as `ask`, awaiting retriever and store; those that cannot be awaited run in a thread."""
+        limits = _Limits(min_score, max_documents, max_chunks_per_document)
+        asked = self._asked(k, scope, where)
+        awaited = getattr(self.retriever, "aretrieve", None)
+        if awaited is None:
+            hits = await in_thread(lambda: self.retriever.retrieve(query, **asked))
+        else:
+            hits = await awaited(query, **asked)
+        kept, cut = limits.split(hits, self._kind(options))
+        made = await self.composer.acompose(kept, self.store, self._parents, query=query, scope=scope, **options)
+        return self._account(made, cut)
+
+    def around(
+        self, place: Citation | Span | ChunkKey, before: int = 1, after: int = 1, *, scope: Scope = None
+    ) -> Span | None:
+        """Return what stands around a citation, a span or a chunk, as one passage.
+
+        Parameters
+        ----------
+        place : a citation of a composition, a span, or `(doc_id, chunk_id)`
+        before, after : chunks to show on each side, as far as the document goes on without a gap
+        scope : what the caller may see
+
+        Returns
+        -------
+        Span | None
+            With the chunks and offsets that are shown; None where the store has no such chunk for this caller.
+
+        Raises
+        ------
+        ConfigError
+            If `before` or `after` is no whole number from 0 to 10,000.
+        StoreError
+            If `place` is none of the three, or the store fails.
+        """
+        keys = _keys_of(place)
+        windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in keys)
+        known = fetch_from_mapping(self.store, windows) if isinstance(self.store, Mapping) else None
+        found = self.store.fetch(windows, scope) if known is None else known  # type: ignore[union-attr]
+        allowed = allowed_scopes(scope)
+        seeds = [SeedHit(chunk, 1.0) for chunk in found if chunk.metadata.scope in allowed]
+        made = self.composer.compose(seeds, self.store, scope=scope, **{**_WHOLE, "window": (before, after)})
+        return next((span for span in made.spans if keys & {(span.doc_id, n) for n in span.chunk_ids}), None)
+
+    def _asked(self, k: int, scope: Scope, where: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {"k": k, "scope": scope, **({} if where is None else {"where": where})}
+
+    def _kind(self, options: Mapping[str, Any]) -> str:
+        return str(options.get("score_kind", self.composer.config.score_kind))
+
+    def _account(self, made: Composition, cut: Sequence[DroppedHit]) -> Composition:
+        said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *made.warnings))
+        if not cut and len(said) == len(made.warnings):
+            return made
+        return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))
+
+
+_WHOLE: Mapping[str, Any] = {
+    "token_budget": 10**9,
+    "scoring": "weighted",
+    "stop_on_heading_change": False,
+    "stop_on_page_change": False,
+    "grow_until": None,
+    "follow_links": 0,
+    "return_parents": "never",
+    "k": None,
+}
+"""Options that show everything around a place."""
+
+
+def _keys_of(place: Any) -> set[ChunkKey]:
+    if isinstance(place, Span):
+        return {(place.doc_id, n) for n in place.chunk_ids}
+    if isinstance(place, Citation):
+        return {(place.doc_id, place.chunk_id)}
+    if isinstance(place, tuple) and len(place) == 2 and isinstance(place[0], str) and type(place[1]) is int:
+        return {(place[0], place[1])}
+    raise StoreError(f"place is {quoted(place)}: give a Citation, a Span or (doc_id, chunk_id)")
+
+
+def _retriever_of(store: Any, encoder: Any) -> Retriever:
+    if isinstance(store, SQLiteStore):
+        return LocalRetriever(store, encoder)
+    make = getattr(store, "retriever", None)
+    name = type(store).__name__
+    if not callable(make):
+        raise StoreError(
+            f"store is {name}, which cannot be searched: give a SQLiteStore, a chunk store of retrivex.adapters over a "
+            "vector store, or retriever=..., an object with retrieve(question, k, scope)"
+        )
+    if encoder is None:
+        raise StoreError(f"encoder is None: {name} is searched by vectors; give the model that they come from")
+    made: Retriever = make(encoder)
+    return made
+
+
+def _checked(retriever: Any) -> Retriever:
+    if not isinstance(retriever, Retriever):
+        raise StoreError(f"retriever is {type(retriever).__name__}: it must have retrieve(question, k, scope)")
+    return retriever
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What a hit needs to be looked at."""
+
+    min_score: float | None
+    max_documents: int | None
+    max_chunks_per_document: int | None
+
+    def __post_init__(self) -> None:
+        for name in ("max_documents", "max_chunks_per_document"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ConfigError(f"{name} is {value!r}: it must be a whole number of at least 1, or None")
+        if self.min_score is not None and finite(self.min_score) is None:
+            raise ConfigError(f"min_score is {self.min_score!r}: it must be a finite number, or None")
+
+    def split(self, hits: Sequence[SeedHit], kind: str) -> tuple[list[SeedHit], list[DroppedHit]]:
+        """Return hits within the limits and those beyond, each in the order given."""
+        sign = -1 if kind == "distance" else 1
+        kept: set[int] = set()
+        cut: dict[int, str] = {}
+        chunks: Counter[str] = Counter()
+        for at in sorted(range(len(hits)), key=lambda at: -sign * hits[at].similarity_score):
+            why = self._why(hits[at], chunks, sign)
+            if why is None:
+                kept.add(at)
+                chunks[hits[at].key[0]] += 1
+            else:
+                cut[at] = why
+        dropped = [DroppedHit(*hits[at].key, hits[at].similarity_score, "cut_off", cut[at]) for at in sorted(cut)]
+        return [hits[at] for at in sorted(kept)], dropped
+
+    def _why(self, hit: SeedHit, chunks: Mapping[str, int], sign: int) -> str | None:
+        doc_id = hit.key[0]
+        if self.min_score is not None and sign * hit.similarity_score < sign * self.min_score:
+            return f"its score is worse than min_score={self.min_score:g}"
+        if self.max_documents is not None and doc_id not in chunks and len(chunks) >= self.max_documents:
+            return f"max_documents={self.max_documents} other documents have better hits"
+        most = self.max_chunks_per_document
+        if most is not None and chunks.get(doc_id, 0) >= most:
+            return f"max_chunks_per_document={most} hits of its document are better"
+        return None

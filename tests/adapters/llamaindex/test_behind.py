@@ -1,0 +1,76 @@
+"""LlamaIndex: neighbours are found behind the retriever, where no store is named."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from retrivex import RetrievalConfig
+
+pytest.importorskip("llama_index.core", reason="needs llama-index-core", exc_type=ImportError)
+
+from llama_index.core import Document, MockEmbedding, StorageContext, SummaryIndex, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
+from support.llamaindex_world import Fixed
+
+from retrivex.adapters.llamaindex import RetriVexRetriever
+
+pytestmark = pytest.mark.integration
+
+TEXT = " ".join(f"Sentence {n} says what bees do in hour {n} of the day." for n in range(12))
+CONFIG = RetrievalConfig(window=1, token_budget=400, tokenizer="estimate")
+NODES = SentenceSplitter(chunk_size=30, chunk_overlap=0).get_nodes_from_documents([Document(text=TEXT, doc_id="bees")])
+EMBED = MockEmbedding(3)
+
+
+def index_of(kind: str) -> Any:
+    if kind == "docstore":
+        return VectorStoreIndex(NODES, embed_model=EMBED)
+    if kind == "summary":
+        return SummaryIndex(NODES)
+    vectors = QdrantVectorStore("bees", client=QdrantClient(":memory:"))
+    return VectorStoreIndex(
+        NODES, embed_model=EMBED, storage_context=StorageContext.from_defaults(vector_store=vectors)
+    )
+
+
+@pytest.mark.parametrize("kind", ["docstore", "vector store", "summary"])
+def test_two_arguments_find_the_neighbours_of_the_index(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    options = {} if kind == "summary" else {"similarity_top_k": 1}
+    base = index_of(kind).as_retriever(**options)
+    with caplog.at_level(logging.INFO, "retrivex.adapters"):
+        retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert "found behind the base retriever" in caplog.text
+    found = base.retrieve("hour")
+    made = retriever.retrieve("hour")
+    assert sum(len(node.node.text) for node in made) > len(found[0].node.text)
+    assert all(node.node.text in TEXT for node in made)
+    assert "warnings" not in made[0].node.metadata
+    if kind != "vector store":  # Qdrant's local client cannot be awaited
+        assert [node.node.text for node in asyncio.run(retriever.aretrieve("hour"))] == [n.node.text for n in made]
+
+
+def test_a_retriever_around_others_is_looked_into() -> None:
+    base = index_of("docstore").as_retriever(similarity_top_k=1)
+    fused = QueryFusionRetriever([base], llm=MockLLM(), num_queries=1, similarity_top_k=1)
+    grown = RetriVexRetriever(fused, CONFIG, fetch_k=1).retrieve("hour")
+    assert len(grown[0].node.text) > len(base.retrieve("hour")[0].node.text)
+
+
+def test_a_retriever_that_filters_and_one_with_nothing_behind_it_are_left_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value="a")])
+    filtered = index_of("docstore").as_retriever(filters=filters)
+    for base in (filtered, Fixed([(NODES[1], 0.9)])):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "retrivex.adapters"):
+            RetriVexRetriever(base, CONFIG)
+        assert "no chunk store: hits cannot grow" in caplog.text

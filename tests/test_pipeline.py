@@ -1,0 +1,201 @@
+"""One call from a question to its context: `RetriVex.ask`."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, RetriVex, SeedHit
+from retrivex.encoders.encoder import HashingEncoder
+from retrivex.errors import ConfigError, StoreError
+from retrivex.stores import InMemoryChunkStore, SQLiteStore
+
+TEXTS = {
+    "bees": ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs.", "Drones do not work.", "End."],
+    "wasps": ["Wasps live in nests.", "A nest has one queen.", "Nests are of paper."],
+    "ants": ["Ants live in hills.", "A hill has many queens."],
+}
+CONFIG = RetrievalConfig(token_budget=500, tokenizer="estimate", window=0)
+CHUNKS = {
+    (name, n): Chunk(text, ChunkMetadata(name, n, chunk_count=len(texts), custom_metadata={"title": name.title()}))
+    for name, texts in TEXTS.items()
+    for n, text in enumerate(texts)
+}
+
+
+class Listed:
+    """Gives the hits it was given."""
+
+    def __init__(self, hits: list[SeedHit]) -> None:
+        self.hits = hits
+
+    def retrieve(self, question: str, k: int = 50, scope: Any = None) -> list[SeedHit]:
+        return self.hits[:k]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLiteStore]:
+    with SQLiteStore(tmp_path / "store.db") as made:
+        for name, texts in TEXTS.items():
+            chunks = [chunk for key, chunk in CHUNKS.items() if key[0] == name]
+            vectors = HashingEncoder().encode(texts)
+            made.put(Document(name, " ".join(texts)), chunks, None, vectors, encoder=HashingEncoder().name)
+        yield made
+
+
+@pytest.mark.parametrize("encoder", [None, HashingEncoder()])
+def test_a_question_gives_its_context(store: SQLiteStore, encoder: HashingEncoder | None) -> None:
+    asked = RetriVex(store, encoder, CONFIG)
+    made = asked.ask("Who is the queen?", window=1)
+    assert "A hive has one queen. She lays all the eggs." in made.text
+    assert made.question == "Who is the queen?"
+    assert asyncio.run(asked.aask("Who is the queen?", window=1)) == made
+    assert any("no encoder was given" in warning for warning in made.warnings) == (encoder is None)
+
+
+def test_hits_can_be_limited_by_metadata_of_the_store(store: SQLiteStore) -> None:
+    made = RetriVex(store, None, CONFIG).ask("queen", where={"doc_id": "wasps"})
+    assert {span.doc_id for span in made.spans} == {"wasps"}
+
+
+def hits(*found: tuple[str, int, float]) -> Listed:
+    return Listed([SeedHit(CHUNKS[name, n], score) for name, n, score in found])
+
+
+FOUND = (("bees", 1, 0.9), ("bees", 2, 0.8), ("wasps", 1, 0.7), ("bees", 3, 0.6), ("ants", 1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [
+        ({}, {("bees", 1), ("bees", 2), ("wasps", 1), ("bees", 3), ("ants", 1)}),
+        ({"min_score": 0.7}, {("bees", 1), ("bees", 2), ("wasps", 1)}),
+        ({"max_documents": 2}, {("bees", 1), ("bees", 2), ("wasps", 1), ("bees", 3)}),
+        ({"max_chunks_per_document": 2}, {("bees", 1), ("bees", 2), ("wasps", 1), ("ants", 1)}),
+        ({"max_documents": 1, "max_chunks_per_document": 1}, {("bees", 1)}),
+        ({"min_score": 1.0}, set()),
+    ],
+)
+def test_limits_leave_out_hits_and_say_so(limits: dict[str, Any], shown: set[tuple[str, int]]) -> None:
+    made = RetriVex(CHUNKS, config=CONFIG, retriever=hits(*FOUND)).ask("queen", **limits)
+    assert {(span.doc_id, n) for span in made.spans for n in span.chunk_ids} <= shown
+    cut = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "cut_off"}
+    assert cut == {(name, n) for name, n, _ in FOUND} - shown
+    assert all(hit.detail for hit in made.dropped)
+
+
+def test_the_best_is_the_smallest_distance() -> None:
+    asked = RetriVex(CHUNKS, config=CONFIG, retriever=hits(("bees", 1, 0.9), ("wasps", 1, 0.1)))
+    made = asked.ask("queen", score_kind="distance", min_score=0.5)
+    assert [span.doc_id for span in made.spans] == ["wasps"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(sorted(CHUNKS)), st.floats(0, 1)), unique_by=lambda hit: hit[0]), st.data())
+def test_every_hit_is_shown_or_dropped(found: list[tuple[tuple[str, int], float]], data: st.DataObject) -> None:
+    listed = Listed([SeedHit(CHUNKS[key], score) for key, score in found])
+    most, each = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    made = RetriVex(CHUNKS, config=CONFIG, retriever=listed).ask(
+        "queen", min_score=data.draw(st.floats(0, 1)), max_documents=most, max_chunks_per_document=each
+    )
+    shown = [(span.doc_id, n) for span in made.spans for n in span.chunk_ids]
+    assert {*shown, *((hit.doc_id, hit.chunk_id) for hit in made.dropped)} == {key for key, _ in found}
+    assert len({doc_id for doc_id, _ in shown}) <= most
+    assert all(sum(key[0] == doc_id for key in shown) <= each for doc_id, _ in shown)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"max_documents": 0}, r"max_documents is 0: it must be a whole number of at least 1, or None"),
+        ({"max_chunks_per_document": 1.5}, r"max_chunks_per_document is 1.5: it must be a whole number"),
+        ({"min_score": "high"}, r"min_score is 'high': it must be a finite number, or None"),
+        ({"min_score": float("nan")}, r"min_score is nan: it must be a finite number, or None"),
+        ({"token_bugdet": 3}, r"did you mean token_budget\?"),
+    ],
+)
+def test_a_bad_limit_is_named(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RetriVex(CHUNKS, config=CONFIG, retriever=hits(*FOUND)).ask("queen", **limits)
+
+
+def test_a_store_that_cannot_be_searched_is_named() -> None:
+    with pytest.raises(StoreError, match="store is InMemoryChunkStore, which cannot be searched: give"):
+        RetriVex(InMemoryChunkStore(CHUNKS.values()))
+    with pytest.raises(StoreError, match=r"retriever is int: it must have retrieve\(question, k, scope\)"):
+        RetriVex(CHUNKS, retriever=5)  # type: ignore[arg-type]
+
+
+# ---- the four cases of chunk-aware retrieval: one chunk, several, a gap, a threshold
+
+
+@pytest.mark.parametrize(
+    ("found", "limits", "text", "coverage"),
+    [
+        ((("bees", 1, 0.9),), {}, "A hive has one queen.", "chunk 1 (5 in all)"),
+        (
+            (("bees", 1, 0.9), ("bees", 2, 0.7)), {},
+            "A hive has one queen. She lays all the eggs.", "chunks 1-2 (5 in all)",
+        ),
+        (
+            (("bees", 0, 0.9), ("bees", 3, 0.7)), {},
+            "Bees live in hives.\n\n[chunks 1-2 omitted]\n\nDrones do not work.", "chunks 0, 3 (5 in all)",
+        ),
+        ((("bees", 1, 0.9), ("bees", 3, 0.3)), {"min_score": 0.5}, "A hive has one queen.", "chunk 1 (5 in all)"),
+    ],
+)  # fmt: skip
+def test_documents_are_rebuilt(found: Any, limits: dict[str, Any], text: str, coverage: str) -> None:
+    made = RetriVex(CHUNKS, config=CONFIG, retriever=hits(*found)).ask("queen", **limits)
+    [document] = made.documents()
+    assert (document.doc_id, document.title, document.metadata) == ("bees", "Bees", {"title": "Bees"})
+    assert document.text == text
+    assert str(document.coverage) == coverage
+    scores = [score for _, _, score in found if score >= limits.get("min_score", 0)]
+    assert document.coverage.matched == tuple((n, score) for (_, n, score) in found if score in scores)
+    assert document.coverage.max_score == max(scores)
+    assert document.coverage.mean_score == pytest.approx(sum(scores) / len(scores))
+
+
+def test_documents_come_best_first_with_what_their_chunks_share() -> None:
+    made = RetriVex(CHUNKS, config=CONFIG, retriever=hits(*FOUND)).ask("queen")
+    documents = made.documents()
+    assert [document.doc_id for document in documents] == [covered.doc_id for covered in made.coverage]
+    assert documents[0].text.startswith("A hive has one queen. She lays all the eggs.")
+
+
+# ---- what stands around a place
+
+
+def test_what_stands_around_a_citation_a_span_and_a_chunk() -> None:
+    asked = RetriVex(CHUNKS, config=CONFIG, retriever=hits(("bees", 1, 0.9)))
+    made = asked.ask("queen")
+    for place in (made.citations[0], made.spans[0], ("bees", 1)):
+        found = asked.around(place)
+        assert found is not None
+        assert found.text == "Bees live in hives. A hive has one queen. She lays all the eggs."
+    wider = asked.around(("bees", 1), before=0, after=9)
+    assert wider is not None
+    assert wider.chunk_ids == [1, 2, 3, 4]
+
+
+def test_around_stops_at_gaps_and_keeps_what_others_may_not_see() -> None:
+    secret = Chunk("Of another tenant.", ChunkMetadata("bees", 2, scope="b"))
+    asked = RetriVex({**CHUNKS, secret.key: secret}, config=CONFIG, retriever=hits())
+    found = asked.around(("bees", 1), 2, 2)
+    assert found is not None
+    assert found.chunk_ids == [0, 1]
+    assert asked.around(("bees", 2)) is None
+    assert asked.around(("bees", 99)) is None
+    with pytest.raises(StoreError, match=r"place is 'bees': give a Citation, a Span or \(doc_id, chunk_id\)"):
+        asked.around("bees")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="window"):
+        asked.around(("bees", 1), before=-1)
+
+
+def test_around_a_place_of_the_embedded_store(store: SQLiteStore) -> None:
+    found = RetriVex(store, None, CONFIG).around(("wasps", 1))
+    assert found is not None
+    assert found.text == "Wasps live in nests. A nest has one queen. Nests are of paper."
