@@ -38,9 +38,15 @@ MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
 
 
-GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps"]
+GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps", "auto"]
 GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
 """`grow_until(inner, outer)`: True stops the walk before `outer`, the chunk next to `inner` on the outside."""
+
+Shape: TypeAlias = Annotated[re.Pattern[str], InstanceOf()]
+"""A shape of lines: only out of Python, as a request could bring one that takes for ever."""
+
+StopOnChange: TypeAlias = Callable[[Chunk, Chunk], bool]
+"""`stop(left, right)`: True lets no window grow across the boundary between two neighbouring chunks."""
 
 Boost: TypeAlias = Callable[[Chunk], float]
 """`boost(chunk)`: what is added to the log-odds of the chunk's units; 0.0 leaves them as they are."""
@@ -54,7 +60,8 @@ PresetName: TypeAlias = Literal["speed", "balanced", "quality", "0.2", "publishe
 
 
 def _as_tuple(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else value
+    one = isinstance(value, (str, re.Pattern))
+    return (value,) if one else tuple(value) if isinstance(value, (list, tuple)) else value
 
 
 def _as_items(value: Any) -> Any:
@@ -138,10 +145,11 @@ class ExpansionOptions(_Options):
     expand_top_documents: int | None = Field(
         default=None, ge=0, description="Expand only the hits of the n best documents. None expands those of all."
     )
-    grow_until: GrowUntil | Annotated[tuple[GrowPolicy, ...], BeforeValidator(_as_tuple)] | None = Field(
+    grow_until: GrowUntil | Annotated[tuple[GrowPolicy | Shape, ...], BeforeValidator(_as_tuple)] | None = Field(
         default=None,
         description="Extend windows beyond their size, up to max_window, while a structure continues: any of table, "
-        "list, code and steps, or a callable (inner chunk, outer chunk) that returns True to stop.",
+        "list, code and steps, compiled patterns of lines, auto (by the question), or a callable (inner chunk, outer "
+        "chunk) that returns True to stop.",
     )
     max_window: int = Field(
         default=8,
@@ -170,7 +178,11 @@ class GuardOptions(_Options):
         description="Least cosine similarity of the embeddings of two neighbours at which a window may cross a "
         "heading; without embeddings, 0.7 of it is the least share of common words.",
     )
-    stop_on_page_change: bool = Field(default=False, description="Stop at a chunk on another page.")
+    stop_on_change: Annotated[tuple[str | StopOnChange, ...], BeforeValidator(_as_items)] = Field(
+        default=(),
+        description="Stop at a chunk whose metadata differ from its neighbour's: names of fields, such as page or one "
+        "of your own, or callables (left chunk, right chunk) that return True to stop.",
+    )
 
 
 class MergingOptions(_Options):

@@ -197,7 +197,7 @@ _WHOLE: Mapping[str, Any] = {
     "token_budget": 10**9,
     "scoring": "weighted",
     "stop_on_heading_change": False,
-    "stop_on_page_change": False,
+    "stop_on_change": (),
     "grow_until": None,
     "follow_links": 0,
     "return_parents": "never",

@@ -95,6 +95,8 @@ RETIRED_FORMS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"return_parents": "auto", "parent_coverage": 0.2}, {"return_parents": 0.2}),
     ({"parent_coverage": 0.2}, {}),
     ({"start_count": 3, "end_count": 2}, {"edge_counts": (3, 2)}),
+    ({"stop_on_page_change": True}, {"stop_on_change": ("page",)}),
+    ({"stop_on_page_change": False, "stop_on_change": "speaker"}, {"stop_on_change": ("speaker",)}),
     ({"start_count": None, "end_count": None}, {}),
     ({"high_relevance": 0.9, "medium_relevance": 0.2}, {"relevance_levels": (0.9, 0.2)}),
     ({"high_relevance": 0.9}, {"relevance_levels": (0.9, 0.4)}),

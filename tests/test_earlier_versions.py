@@ -72,7 +72,7 @@ def test_a_config_with_every_option_is_read_and_warns_once() -> None:
     with pytest.warns(FutureWarning, match="options of an earlier version") as warned:
         config = RetrievalConfig.from_file(GOLDEN / "all_options.json")
     assert len(warned) == 1
-    assert config == RetrievalConfig(token_budget=120, ordering_strategy="document", stop_on_page_change=True)
+    assert config == RetrievalConfig(token_budget=120, ordering_strategy="document", stop_on_change="page")
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

@@ -13,7 +13,7 @@ from rich.text import Text
 from retrivex.cli.terminal import one_line
 from retrivex.composition.composition import Composition
 from retrivex.composition.trace import ChunkNote
-from retrivex.expansion.guards import STOP_LETTERS
+from retrivex.expansion.guards import stop_letter
 
 MAX_ROWS = 6
 """Rows of cells a document gets; what has no room is counted."""
@@ -137,9 +137,8 @@ def legend(maps: Sequence[ChunkMap]) -> Columns:
         if kind in kinds
     ]
     stops = [
-        Text.assemble((letter, _REFUSED), f" stopped by {reason}")
-        for reason, letter in STOP_LETTERS.items()
-        if reason in reasons
+        Text.assemble((stop_letter(reason), _REFUSED), f" stopped by {reason}")
+        for reason in sorted(filter(None, reasons))
     ]
     return Columns([*entries, *stops], padding=(0, 3))
 
@@ -158,7 +157,7 @@ def _cell(note: ChunkNote | None, width: int) -> Text:
     if note is None:
         return Text("⋯".center(width), style="dim")
     if note.outcome == "refused":
-        return Text(STOP_LETTERS.get(note.reason or "", "x").center(width), style=_REFUSED)
+        return Text(stop_letter(note.reason).center(width), style=_REFUSED)
     style = _CELL_STYLES[note.role, note.outcome]
     shown = style.glyph * width if note.outcome == "selected" else style.glyph.center(width)
     return Text(shown, style=style.style)

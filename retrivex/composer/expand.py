@@ -9,6 +9,7 @@ from retrivex.composer.call import Call, Steps
 from retrivex.composer.fetch import Fetched, fetch_windows, name_keys
 from retrivex.composer.rerank import apply_rerank_scores, rerank
 from retrivex.errors import HitError
+from retrivex.expansion.guards import with_policies
 from retrivex.expansion.links import follow
 from retrivex.expansion.seeds import Seed, as_hit_lists, prepare_seeds, scope_detail
 from retrivex.expansion.windows import Expansion, grow, plan_windows, widened_reach
@@ -44,7 +45,7 @@ class Expanded:
 
 def expand(call: Call) -> Steps[Expanded]:
     """Grow hits to their neighbours and along their links; the chunk store is asked once, and once a hop."""
-    config = call.config
+    config = with_policies(call.config, call.question)
     seeds, dropped = yield from rank_hits(call)
     if not seeds and not dropped:
         call.log.warn(NO_HITS)

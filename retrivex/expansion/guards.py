@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
-from retrivex.config import GrowPolicy, RetrievalConfig
+from retrivex.config import GrowPolicy, RetrievalConfig, StopOnChange
+from retrivex.errors import RetrivexError
 from retrivex.expansion.continuity import Continuity
-from retrivex.model.chunk import Chunk
+from retrivex.model.chunk import Chunk, ChunkMetadata
+from retrivex.ordering import question_type
+
+_FIELDS = frozenset(field.name for field in fields(ChunkMetadata))
 
 LEXICAL_CONTINUITY = 0.7
 """Share of common words that stands for a cosine of 1, between chunks without embeddings."""
@@ -20,26 +24,18 @@ Rule: TypeAlias = Callable[[Chunk, Chunk, Continuity, RetrievalConfig], bool]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A rule that stops growth, with the reason and the letter it is reported by.
+    """A rule that stops growth.
 
     Parameters
     ----------
     reason : given in traces and in `dropped`
-    letter : drawn by `retrivex query --explain` where a window stopped
-    option : of the config, that switches the guard on
     rule : whether growth stops between two neighbouring chunks
     within_section : whether it may stop growth between two chunks that have the same heading path
     """
 
     reason: str
-    letter: str
-    option: str
     rule: Rule
     within_section: bool = True
-
-    def is_on(self, config: RetrievalConfig) -> bool:
-        """Whether the config asks for it."""
-        return bool(getattr(config, self.option))
 
 
 def _changes_heading(left: Chunk, right: Chunk, continuity: Continuity, config: RetrievalConfig) -> bool:
@@ -49,26 +45,44 @@ def _changes_heading(left: Chunk, right: Chunk, continuity: Continuity, config: 
     return continuity.value < needed
 
 
-def _changes_page(left: Chunk, right: Chunk, _continuity: Continuity, _config: RetrievalConfig) -> bool:
-    return left.metadata.page != right.metadata.page
-
-
-GUARDS = (
-    Guard("heading", "h", "stop_on_heading_change", _changes_heading, within_section=False),
-    Guard("page", "p", "stop_on_page_change", _changes_page),
-)
-"""Every guard, in the order in which they are asked: the first that refuses gives the reason."""
+_HEADING = Guard("heading", _changes_heading, within_section=False)
 
 STORE_STOPS = {"missing": "m", "document end": "e"}
 """Reasons, with their letters, for which growth stops at what the store does not return, or may not."""
 
-STOP_LETTERS = {guard.reason: guard.letter for guard in GUARDS} | STORE_STOPS
-"""The letter of every reason for which growth stops."""
+_LETTERS = {"heading": "h", "page": "p", **STORE_STOPS}
+
+
+def stop_letter(reason: str | None) -> str:
+    """Return the letter that `retrivex query --explain` draws where a window stopped."""
+    return _LETTERS.get(reason or "", "x")
 
 
 def guards_of(config: RetrievalConfig) -> tuple[Guard, ...]:
-    """Return the guards that are on, in the order in which they are asked."""
-    return tuple(guard for guard in GUARDS if guard.is_on(config))
+    """Return the guards that are on, in the order in which they are asked: the first that refuses gives the reason."""
+    heading = (_HEADING,) if config.stop_on_heading_change else ()
+    return (*heading, *map(_guard_of, config.stop_on_change))
+
+
+def _guard_of(change: str | StopOnChange) -> Guard:
+    if callable(change):
+        name = getattr(change, "__name__", "a rule")
+        return Guard(name, lambda left, right, _continuity, _config: _stops(change, left, right))
+    if change in _FIELDS:
+        return Guard(change, lambda left, right, *_: getattr(left.metadata, change) != getattr(right.metadata, change))
+    return Guard(
+        change,
+        lambda left, right, *_: left.metadata.custom_metadata.get(change) != right.metadata.custom_metadata.get(change),
+    )
+
+
+def _stops(change: StopOnChange, left: Chunk, right: Chunk) -> bool:
+    stops = change(left, right)
+    if not isinstance(stops, bool):
+        raise RetrivexError(
+            f"stop_on_change gave {stops!r} between {left.key!r} and {right.key!r}: it must return True or False"
+        )
+    return stops
 
 
 def refusal(
@@ -95,7 +109,7 @@ _NUMBERED_STEP = re.compile(r"^\s*(step\s+)?\(?\d{1,3}[.):]\s*\S|^\s*第[\d一�
 _CODE_LINE = re.compile(r"^( {4}|\t)\s*\S|[{};]\s*$|^\s*(def|class|return|if|else|for|while|import|from|#include)\b.*")
 _FENCE = re.compile(r"^[^\S\n]*(```|~~~)", re.MULTILINE)
 
-_LINE_SHAPES: dict[GrowPolicy, re.Pattern[str]] = {
+_LINE_SHAPES: dict[str, re.Pattern[str]] = {
     "table": _TABLE_ROW,
     "list": _LIST_ITEM,
     "code": _CODE_LINE,
@@ -110,8 +124,8 @@ def _facing_lines(before: str, after: str) -> tuple[str, str]:
     return last, first
 
 
-def shape_goes_on(before: str, after: str, policy: GrowPolicy) -> bool:
-    """Whether a table, list, code block or numbered steps run across the boundary between two texts.
+def shape_goes_on(before: str, after: str, policy: GrowPolicy | re.Pattern[str]) -> bool:
+    """Whether a table, list, code block, numbered steps or lines of a pattern run across a boundary between two texts.
 
     Examples
     --------
@@ -120,9 +134,31 @@ def shape_goes_on(before: str, after: str, policy: GrowPolicy) -> bool:
     """
     if policy == "code" and len(_FENCE.findall(before)) % 2 == 1:
         return True  # a fence was opened and not closed
-    pattern = _LINE_SHAPES[policy]
+    pattern = _LINE_SHAPES[policy] if isinstance(policy, str) else policy
     last, first = _facing_lines(before, after)
     return bool(pattern.search(last) and pattern.search(first))
+
+
+def policies_for(question: str | None) -> tuple[GrowPolicy, ...]:
+    """Return the structures that `grow_until="auto"` follows: steps, lists and code where a way is asked for.
+
+    Else tables and lists, which hold facts, times and what is compared.
+
+    Examples
+    --------
+    >>> policies_for("How do I build a hive?"), policies_for("How much honey is in a hive?")
+    (('steps', 'list', 'code'), ('table', 'list'))
+    """
+    return ("steps", "list", "code") if question_type(question) == "narrative" else ("table", "list")
+
+
+def with_policies(config: RetrievalConfig, question: str | None) -> RetrievalConfig:
+    """Return a config whose `grow_until` names the structures that `auto` stands for."""
+    given = config.grow_until
+    if not isinstance(given, tuple) or "auto" not in given:
+        return config
+    named = [policy for policy in given if policy != "auto"]
+    return config.override(grow_until=tuple(dict.fromkeys((*named, *policies_for(question)))))
 
 
 def stop_rule(config: RetrievalConfig) -> Callable[[Chunk, Chunk], bool] | None:
@@ -130,7 +166,7 @@ def stop_rule(config: RetrievalConfig) -> Callable[[Chunk, Chunk], bool] | None:
     policies = config.grow_until
     if policies is None or callable(policies):
         return policies
-    named: Sequence[GrowPolicy] = policies
+    named: Sequence[GrowPolicy | re.Pattern[str]] = policies
 
     def stop(inner: Chunk, outer: Chunk) -> bool:
         before, after = (inner, outer) if inner.metadata.chunk_id < outer.metadata.chunk_id else (outer, inner)

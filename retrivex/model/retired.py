@@ -82,6 +82,15 @@ def _prefer_fewer(value: Any, _options: Mapping[str, Any]) -> Mapping[str, Any]:
         ) from None
 
 
+def _stop_on_pages(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return {"stop_on_change": "page"} if TypeAdapter(bool).validate_python(value) else {}
+    except ValidationError:
+        raise RetrivexError(
+            f"stop_on_page_change is {value!r}: it must be true or false; stop_on_change='page' is its newer name"
+        ) from None
+
+
 RETIRED: Mapping[str, Retired] = {
     "selection": _gone("what is worth most per token is chosen first"),
     "reserve_gap_markers": _gone("gap markers are counted where they are written"),
@@ -94,6 +103,7 @@ RETIRED: Mapping[str, Retired] = {
     "min_lexical_continuity": _gone("min_continuity is for chunks without embeddings, too"),
     "continuity_floor": _gone("it lost evidence"),
     "lexical_continuity_floor": _gone("it lost evidence"),
+    "stop_on_page_change": Retired("write stop_on_change='page' for true", _stop_on_pages),
     "joiner": _gone("white space that a splitter dropped is guessed"),
     "parent_coverage": Retired("write the share as return_parents", _cover),
     "similarity_weight": _weight("similarity"),

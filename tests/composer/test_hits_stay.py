@@ -48,7 +48,7 @@ def test_a_sentence_whose_rest_cannot_be_had_is_shown_as_it_was_found(kind: str,
         store = {} if kind == "no store" else Failing()
     said: dict[str, Any] = {"window": 0} if kind == "no window" else {}
     if kind == "a page":
-        said["stop_on_page_change"] = True
+        said["stop_on_change"] = "page"
     assert shown([SeedHit(hit, 0.9)], store, effort=effort, **said) == [WARRANTY]
 
 
@@ -143,7 +143,7 @@ def words_of(texts: Sequence[str]) -> Counter[str]:
         {"query": st.sampled_from(("What does Bee1 say?", "Who sleeps?", None))},
         optional={
             "window": st.integers(0, 3),
-            "stop_on_page_change": st.just(True),
+            "stop_on_change": st.just("page"),
             "stop_on_heading_change": st.just(False),
             "scoring": st.just("weighted"),
             "ordering_strategy": st.sampled_from(("score_desc", "document")),

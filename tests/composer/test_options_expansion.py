@@ -97,10 +97,10 @@ def test_min_continuity() -> None:
     assert windows({0: 1.0}, WORDS, min_continuity=0.72) == [(0, 0)]
 
 
-def test_stop_on_page_change() -> None:
+def test_stop_on_change() -> None:
     store = make_store(*(make_chunk("d", i, f"t{i}", page=i // 2) for i in range(4)))
     assert windows({1: 1.0}, store) == [(0, 3)]
-    assert windows({1: 1.0}, store, stop_on_page_change=True) == [(0, 1)]
+    assert windows({1: 1.0}, store, stop_on_change="page") == [(0, 1)]
 
 
 GAPPED = make_store(make_chunk("d", 0, "The bird", 0), make_chunk("d", 1, "sings.", 10))

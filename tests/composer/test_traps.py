@@ -52,7 +52,7 @@ def test_a_refused_neighbour_is_not_stepped_over(why: str) -> None:
             if not (why == "missing" and i == 3)
         )
     )
-    made = compose(hits_of(store, {2: 1.0}), store, window=4, run_cost=0.0, stop_on_page_change=True)
+    made = compose(hits_of(store, {2: 1.0}), store, window=4, run_cost=0.0, stop_on_change="page")
     assert shown_ids(made.spans) == [0, 1, 2]
     for span in made.spans:
         assert span.chunk_ids == list(range(span.chunk_ids[0], span.chunk_ids[-1] + 1))

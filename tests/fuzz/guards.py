@@ -12,7 +12,7 @@ from retrivex.text.word_overlap import SignatureCache
 GUARD_CHOICES: dict[str, Sequence[Any]] = {
     "stop_on_heading_change": (False, True),
     "min_continuity": (-1.0, 0.013, 0.161, 1.0),
-    "stop_on_page_change": (True,),
+    "stop_on_change": (("page",), (lambda left, right: left.metadata.page != right.metadata.page,)),
 }
 
 _SIGNATURES = SignatureCache()
@@ -25,4 +25,4 @@ def may_cross(left: Chunk, right: Chunk, config: RetrievalConfig) -> bool:
     enough = 0.7 * config.min_continuity if flow.lexical else config.min_continuity
     if config.stop_on_heading_change and headings[0] != headings[1] and flow.value < enough:
         return False
-    return not (config.stop_on_page_change and left.metadata.page != right.metadata.page)
+    return not (config.stop_on_change and left.metadata.page != right.metadata.page)
