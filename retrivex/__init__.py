@@ -78,6 +78,7 @@ _ON_FIRST_USE = {
 
 _SUBMODULES = {
     "config": ("retrivex.config",),
+    "core": ("retrivex.core.models", "retrivex.core.retriever"),
     "errors": ("retrivex.errors",),
     "model": ("retrivex.model.document", "retrivex.model.fields", "retrivex.model.span", "retrivex.model.window"),
     "ordering": ("retrivex.ordering.strategy",),

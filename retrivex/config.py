@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -26,7 +26,8 @@ from pydantic import (
 from retrivex.errors import ConfigError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk
 from retrivex.model.options import Options, suggest
-from retrivex.model.retired import read_retired
+from retrivex.model.renamed import warn_renamed
+from retrivex.model.retired import WEIGHTS, read_retired
 from retrivex.ordering import PROFILES, AutoSettings, PositionProfile, TimeOrder, profile_of
 from retrivex.ordering.strategy import OrderingStrategy
 from retrivex.text.files import read_small_file
@@ -440,6 +441,15 @@ class RetrievalConfig(
         ('tokenizer', 'store_timeout_s', 'strict')
         """
         return {step: tuple(options.model_fields) for step, options in _STEPS.items()}
+
+    if not TYPE_CHECKING:  # type checkers read the names of the options from the fields
+
+        def __getattr__(self, name: str) -> Any:
+            weight = WEIGHTS.get(name)
+            if weight is None:
+                return super().__getattr__(name)
+            warn_renamed(f"config.{name}", f"config.weights.{weight}")
+            return getattr(self.weights, weight)
 
     @model_validator(mode="before")
     @classmethod

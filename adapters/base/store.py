@@ -13,6 +13,7 @@ from retrivex.errors import ChunkError, EncoderError, StoreError
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
+from retrivex.model.question import takes_both_names
 from retrivex.model.window import Window
 from retrivex.stores.access import split_windows
 from retrivex.timeouts import in_thread
@@ -283,6 +284,7 @@ class VectorRetriever(_Asking):
         super().__init__(collection, retries)
         self._embed = embed
 
+    @takes_both_names
     def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
         """Return the best `k` hits that `scope` may see, best first; an empty question finds nothing.
 
@@ -296,6 +298,7 @@ class VectorRetriever(_Asking):
         request = self._request(question, k, scope)
         return [] if request is None else self._hits(self._retrying.ask(request), request)
 
+    @takes_both_names
     async def aretrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
         """Do the same as `retrieve`; the question is embedded in a thread."""
         request = await in_thread(lambda: self._request(question, k, scope))

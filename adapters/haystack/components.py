@@ -16,6 +16,7 @@ from haystack.utils.deserialization import deserialize_component_inplace
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, refuse_unknown
 from retrivex.errors import RetrivexError
+from retrivex.model.question import takes_both_names
 from retrivex.timeouts import in_thread
 
 from ..base.clients import check_limit
@@ -129,6 +130,7 @@ class RetriVexRetriever:
         given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
         return await self._spans.acompose(found, query, filtered=filters is not None, **given)
 
+    @takes_both_names
     def compose(
         self,
         query: str,

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, SkipValidation, field_validator
 
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.model.question import takes_both_names
 
 from ..base.behind import FOUND
 from ..base.fields import FieldMap
@@ -103,12 +104,13 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         made = await self._acomposed(placed, query, call.options)
         return documents_of(made, placed, self.fields)
 
+    @takes_both_names
     def compose(self, query: str, **overrides: Any) -> Composition:
         """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts.
 
         Parameters
         ----------
-        query : the question
+        query : the question; `question=` means the same
         **overrides : as for `invoke`
         """
         call = self._call(overrides)
@@ -116,6 +118,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         made = self._composed(placed, query, call.options)
         return with_warnings(made, all_warnings(made, placed))
 
+    @takes_both_names
     async def acompose(self, query: str, **overrides: Any) -> Composition:
         """Do the same, awaiting the base retriever and the store."""
         call = self._call(overrides)

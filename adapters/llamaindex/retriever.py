@@ -15,6 +15,7 @@ from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from retrivex.composer.composer import SpanComposer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig, refuse_unknown
+from retrivex.model.question import takes_both_names
 from retrivex.rerank import AnyReranker, Reranking
 from retrivex.stores.protocol import AnyChunkStore
 
@@ -96,14 +97,16 @@ class RetriVexRetriever(BaseRetriever):
         found = await _set_fetch_k(self._base, self._fetch_k).aretrieve(query_bundle)
         return await self._spans.acompose_nodes(found, query_bundle)
 
-    def compose(self, question: str | QueryBundle) -> Composition:
+    @takes_both_names
+    def compose(self, query: str | QueryBundle) -> Composition:
         """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts."""
-        bundle = QueryBundle(question) if isinstance(question, str) else question
+        bundle = QueryBundle(query) if isinstance(query, str) else query
         return self._spans.compose(_set_fetch_k(self._base, self._fetch_k).retrieve(bundle), bundle)
 
-    async def acompose(self, question: str | QueryBundle) -> Composition:
+    @takes_both_names
+    async def acompose(self, query: str | QueryBundle) -> Composition:
         """Do the same without blocking the event loop."""
-        bundle = QueryBundle(question) if isinstance(question, str) else question
+        bundle = QueryBundle(query) if isinstance(query, str) else query
         return await self._spans.acompose(await _set_fetch_k(self._base, self._fetch_k).aretrieve(bundle), bundle)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from retrivex.composition.trace import Log
@@ -13,6 +13,7 @@ from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.cutter import UnitCutter
 from retrivex.model.chunk import Embedding, Scope, allowed_scopes
 from retrivex.model.options import closest_name
+from retrivex.model.question import name_question
 from retrivex.rendering.render import Style
 from retrivex.rerank.calling import RerankReply, RerankRequest
 from retrivex.rerank.protocol import ScoreScale
@@ -162,6 +163,9 @@ def make_call(
     RetrivexError
         If an argument is of the wrong kind.
     """
+    if "question" in asked.overrides:
+        named = name_question({"query": asked.query, **asked.overrides}, "query")
+        asked = replace(asked, query=named.pop("query"), overrides=named)
     _refuse_misspelt_arguments(asked.overrides)
     config, query = resources.config.override(**asked.overrides), asked.query
     if query is not None and not isinstance(query, str):

@@ -22,6 +22,7 @@ from retrivex.errors import RetrivexError
 from retrivex.expansion.seeds import SeedHits
 from retrivex.merging.runs import merge
 from retrivex.model.chunk import Embedding, Scope
+from retrivex.model.question import takes_both_names
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rendering.render import BARE, Style
@@ -134,7 +135,7 @@ class SpanComposer:
         seed_hits : what the retriever found, as SeedHits; or one list for each query
         chunk_store : source of neighbours: `{(doc_id, chunk_id): Chunk}`, or anything with `fetch(windows, scope)`
         parent_store : `{parent_id: text or Chunk}`, or anything with `fetch_parents(ids, scope)`
-        query : the question; the calibrated scorer needs it
+        query : the question; the calibrated scorer needs it. `question=` means the same, in every call
         query_embedding : shape (d,), of the same model as the chunks' embeddings
         scope : what the caller may see, see `ChunkMetadata.scope`
         **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
@@ -235,6 +236,7 @@ class SpanComposer:
         call, services = self._start(asked)
         return Begun(compose_steps(call), services)
 
+    @takes_both_names
     def value_units(
         self,
         seed_hits: SeedHits,

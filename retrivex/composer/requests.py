@@ -15,6 +15,7 @@ from retrivex.errors import RetrivexError, quoted
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.options import closest_name
+from retrivex.model.question import name_question
 from retrivex.model.serialization import chunk_from_dict
 from retrivex.ordering import PROFILES
 from retrivex.scoring.calibrated import EARLIER
@@ -93,7 +94,7 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
     ChunkError, HitError
         If a chunk, or with `strict` a hit, breaks a rule.
     """
-    given = {key: value for key, value in record.items() if value is not None}
+    given = {key: value for key, value in name_question(record, "question").items() if value is not None}
     unknown = [key for key in given if key not in KEYS]
     if unknown:
         near = closest_name(unknown[0], KEYS)

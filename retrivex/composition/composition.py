@@ -13,6 +13,7 @@ from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, Unit
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
+from retrivex.model.question import takes_both_names
 from retrivex.model.run import Segment
 from retrivex.model.serialization import (
     check_metadata,
@@ -227,6 +228,7 @@ class Composition:
             )  # fmt: skip
         return parts
 
+    @takes_both_names
     def prompt(
         self,
         question: str | None = None,
@@ -266,6 +268,7 @@ class Composition:
             template=template, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
         )  # fmt: skip
 
+    @takes_both_names
     def chat(
         self,
         question: str | None = None,

@@ -91,6 +91,15 @@ def _stop_on_pages(value: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
         ) from None
 
 
+WEIGHTS = {
+    "similarity_weight": "similarity",
+    "adjacency_weight": "adjacency",
+    "continuity_weight": "continuity",
+    "parent_weight": "parent",
+    "distance_decay_beta": "decay",
+}
+"""The options of 0.1.0 that are weights now, and their names among these."""
+
 RETIRED: Mapping[str, Retired] = {
     "selection": _gone("what is worth most per token is chosen first"),
     "reserve_gap_markers": _gone("gap markers are counted where they are written"),
@@ -106,11 +115,7 @@ RETIRED: Mapping[str, Retired] = {
     "stop_on_page_change": Retired("write stop_on_change='page' for true", _stop_on_pages),
     "joiner": _gone("white space that a splitter dropped is guessed"),
     "parent_coverage": Retired("write the share as return_parents", _cover),
-    "similarity_weight": _weight("similarity"),
-    "adjacency_weight": _weight("adjacency"),
-    "continuity_weight": _weight("continuity"),
-    "parent_weight": _weight("parent"),
-    "distance_decay_beta": _weight("decay"),
+    **{name: _weight(weight) for name, weight in WEIGHTS.items()},
     "start_count": _half("edge_counts", 0, (0, 0), "edge_counts=(first, last)"),
     "end_count": _half("edge_counts", 1, (0, 0), "edge_counts=(first, last)"),
     "high_relevance": _half("relevance_levels", 0, (0.7, 0.4), "relevance_levels=(high, medium)"),

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar, overload
 import numpy as np
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.question import takes_both_names
 from retrivex.reorder.call import Call
 from retrivex.reorder.diagnostics import ReorderResult
 from retrivex.reorder.options import ReorderOptions
@@ -72,13 +73,14 @@ class Reorderer:
         changed = {name: value for name, value in self.options if value != defaults[name].default}
         return f"Reorderer({', '.join(f'{name}={value!r}' for name, value in sorted(changed.items()))})"
 
+    @takes_both_names
     def reorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
         """Return the passages that stay, in their order.
 
         Parameters
         ----------
         passages : dictionaries or objects; none, and their order, are changed
-        query : the question; `auto` and rerankers read it
+        query : the question; `auto` and rerankers read it. `question=` means the same
         overrides : options for this call
 
         Raises
@@ -90,16 +92,19 @@ class Reorderer:
         """
         return self._call(passages, query, overrides).passages()
 
+    @takes_both_names
     def reorder_with_diagnostics(
         self, passages: Iterable[T], query: str | None = None, **overrides: Any
     ) -> ReorderResult[T]:
         """Return the passages, why each stands where it does, and what was done; otherwise as `reorder`."""
         return self._call(passages, query, overrides).finish()
 
+    @takes_both_names
     async def areorder(self, passages: Iterable[T], query: str | None = None, **overrides: Any) -> list[T]:
         """Do what `reorder` does without blocking the event loop while a reranker works."""
         return (await self._acall(passages, query, overrides)).passages()
 
+    @takes_both_names
     async def areorder_with_diagnostics(
         self, passages: Iterable[T], query: str | None = None, **overrides: Any
     ) -> ReorderResult[T]:
@@ -132,6 +137,7 @@ class Reorderer:
         self, passages: AsyncIterable[T], query: str | None = None, **overrides: Any
     ) -> AsyncIterator[T]: ...
 
+    @takes_both_names
     def reorder_stream(
         self, passages: Iterable[T] | AsyncIterable[T], query: str | None = None, **overrides: Any
     ) -> Iterator[T] | AsyncIterator[T]:
@@ -150,6 +156,7 @@ class Reorderer:
             return self.areorder_stream(passages, query, **overrides)
         return _stream(Reorderer(options), passages, query)
 
+    @takes_both_names
     def areorder_stream(
         self, passages: Iterable[T] | AsyncIterable[T], query: str | None = None, **overrides: Any
     ) -> AsyncIterator[T]:
@@ -194,6 +201,7 @@ def _question(query: Any) -> str | None:
     return query
 
 
+@takes_both_names
 def reorder_for_docs_qa(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
     """Order passages for a question to documents: by its type, near-duplicates left out, bad values mended.
 
@@ -212,6 +220,7 @@ def reorder_for_docs_qa(passages: Iterable[T], query: str | None = None, **chang
     return Reorderer.preset("docs_qa", **changes).reorder(passages, query)
 
 
+@takes_both_names
 def reorder_for_chat_history(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
     """Order turns or memories of a conversation: the most relevant at the edges, bad values mended.
 
@@ -223,6 +232,7 @@ def reorder_for_chat_history(passages: Iterable[T], query: str | None = None, **
     return Reorderer.preset("chat_history", **changes).reorder(passages, query)
 
 
+@takes_both_names
 def reorder_for_logs(passages: Iterable[T], query: str | None = None, **changes: Any) -> list[T]:
     """Order events: newest first, bad values mended.
 

@@ -13,6 +13,7 @@ from retrivex.errors import EncoderError, StoreError
 from retrivex.expansion.fusion import reciprocal_rank_fusion, relative_score_fusion
 from retrivex.model.chunk import Scope
 from retrivex.model.hit import SeedHit
+from retrivex.model.question import takes_both_names
 from retrivex.stores.sqlite.filters import Where
 from retrivex.stores.sqlite.store import SQLiteStore
 
@@ -93,6 +94,7 @@ class LocalRetriever:
             return (f"the store holds vectors of {model!r}, but no encoder was given, so only words are searched",)
         return ()
 
+    @takes_both_names
     def retrieve(self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None) -> list[SeedHit]:
         """Return the best `k` chunks, best first, ties by document and chunk id.
 
@@ -132,6 +134,7 @@ class LocalRetriever:
             return reciprocal_rank_fusion(rankings, self._rrf_k)[:k]
         return relative_score_fusion(rankings, (1 - _DENSE_WEIGHT, _DENSE_WEIGHT))[:k]
 
+    @takes_both_names
     async def aretrieve(
         self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None
     ) -> list[SeedHit]:

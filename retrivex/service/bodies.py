@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
+from retrivex.model.question import Name, name_question
 from retrivex.prompts.apis import Api
 from retrivex.reorder.presets import PresetName
 from retrivex.retrieval.local import RetrievalMode
@@ -37,7 +38,7 @@ class Body(BaseModel):
 class QueryBody(Body):
     """A question to an index."""
 
-    question: str = Field(min_length=1, description="in the asker's own words")
+    question: str = Field(min_length=1, description="in the asker's own words; `query` means the same")
     index: IndexName = DEFAULT_INDEX
     k: int = Field(50, ge=1, description="hits to start from")
     mode: RetrievalMode = Field("auto", description="by words (bm25), by meaning (dense), or both (hybrid)")
@@ -129,10 +130,19 @@ def read_body(model: type[_Model], record: Any) -> _Model:
         raise RequestError(f"the body is a {type(record).__name__}: it must be a JSON object")
     check_nesting(record)
     try:
-        return model.model_validate(record)
+        return model.model_validate(_with_own_name(model, record))
     except ValidationError as error:
         known = ", ".join(model.model_fields)
         raise RequestError("; ".join(describe_fault(fault, known=known) for fault in error.errors()[:5])) from None
+
+
+def _with_own_name(model: type[Body], record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record with its question under the name that the body has; the other one may be a field of its own."""
+    own: Name = "question" if "question" in model.model_fields else "query"
+    other = "query" if own == "question" else "question"
+    has_own = own in model.model_fields and model.model_config.get("extra") == "forbid"
+    is_other = isinstance(record.get(other), str) or other not in model.model_fields
+    return name_question(record, own) if has_own and other in record and is_other else record
 
 
 def describe_fault(problem: Mapping[str, Any], skip: int = 0, known: str = "") -> str:

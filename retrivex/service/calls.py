@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from retrivex.composition.composition import Citation, Composition
 from retrivex.model.chunk import Scope
+from retrivex.model.question import takes_both_names
 from retrivex.retrieval.local import RetrievalMode
 from retrivex.service.answers import (
     Added,
@@ -70,6 +71,7 @@ def _scope(scope: Scope) -> str | list[str | None] | None:
 # ---- contexts
 
 
+@takes_both_names
 def query(
     question: str,
     *,
@@ -85,7 +87,7 @@ def query(
 
     Parameters
     ----------
-    question : in the asker's own words
+    question : in the asker's own words; `query=` means the same
     index : its name; left out, the one called `default`
     k : hits to start from
     mode : by words (`bm25`), by meaning (`dense`), both (`hybrid`), or `auto`

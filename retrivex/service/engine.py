@@ -18,6 +18,7 @@ from retrivex.composer.texts import Floats, score_embedded, text_composer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Scope, allowed_scopes
+from retrivex.model.question import name_question
 from retrivex.prompts import Prompt
 from retrivex.reorder import Reorderer
 from retrivex.service.access import Access
@@ -115,6 +116,7 @@ class Engine:
         RetrivexError
             If it cannot be composed.
         """
+        record = name_question(record, "question")
         self._check_compose(record)
         overrides = record.get("config") or {}
         strict = overrides.get("strict", self.config.strict) if isinstance(overrides, dict) else False

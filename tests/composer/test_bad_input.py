@@ -49,7 +49,7 @@ def test_budget_0_and_negative() -> None:
     ("misspelt", "meant"),
     [
         ("qestion", "query"),
-        ("question", "query"),
+        ("questoin", "query"),
         ("querry", "query"),
         ("query_embeding", "query_embedding"),
         ("scopes", "scope"),

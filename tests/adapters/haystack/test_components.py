@@ -43,6 +43,13 @@ pytestmark = pytest.mark.integration
 # ---- the retriever
 
 
+def test_the_question_has_two_names() -> None:
+    made = RetriVexRetriever(Found(split()), CONFIG)
+    assert made.compose(question=QUESTION).text == made.compose(query=QUESTION).text
+    with pytest.raises(RetrivexError, match="they are two names of the same"):
+        made.compose(QUESTION, question="What else?")
+
+
 def test_a_pipeline_gives_whole_passages_in_the_budget() -> None:
     documents = filled(split(lang="en"))
     pipeline = Pipeline()

@@ -46,6 +46,14 @@ def test_published_call_by_position_and_by_name(vectors: InMemoryVectorStore) ->
     assert by_name.invoke(QUESTION) == by_position.invoke(QUESTION)
 
 
+def test_the_question_has_two_names(vectors: InMemoryVectorStore) -> None:
+    made = RetriVexRetriever(vectors.as_retriever(), CONFIG)
+    assert made.compose(question=QUESTION).text == made.compose(query=QUESTION).text  # type: ignore[call-arg]
+    assert asyncio.run(made.acompose(question=QUESTION)).question == QUESTION  # type: ignore[call-arg]
+    with pytest.raises(RetrivexError, match="they are two names of the same"):
+        made.compose(QUESTION, question="What else?")
+
+
 def test_what_is_no_argument_is_refused_when_it_is_made(vectors: InMemoryVectorStore) -> None:
     base = vectors.as_retriever()
     for wrong, options, message in [

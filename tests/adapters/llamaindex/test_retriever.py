@@ -94,6 +94,14 @@ def test_what_is_no_argument_is_refused_when_it_is_made(nodes: list[BaseNode]) -
         RetriVexRetriever(index.as_retriever(), 800)  # type: ignore[arg-type]
 
 
+def test_the_question_has_two_names(nodes: list[BaseNode]) -> None:
+    made = RetriVexRetriever(Fixed([(node, 0.5) for node in nodes[:3]]), CONFIG)
+    assert made.compose(question=QUESTION).text == made.compose(query=QUESTION).text  # type: ignore[call-arg]
+    assert asyncio.run(made.acompose(question=QUESTION)).question == QUESTION  # type: ignore[call-arg]
+    with pytest.raises(RetrivexError, match="they are two names of the same"):
+        made.compose(QUESTION, question="What else?")  # type: ignore[call-arg]
+
+
 def test_published_call_by_position_and_by_name(nodes: list[BaseNode]) -> None:
     base = hits(nodes, 3, 5)
     made = RetriVexRetriever(base_retriever=base, config=CONFIG).retrieve(QUESTION)

@@ -55,6 +55,8 @@ def test_search_then_open(connect: Connect, tmp_path: Path, mode: str) -> None:
             assert not found.is_error
             assert text_of(found).startswith(f"[1] {BEES}\n")
             assert "\n[1] bees.md#" in text_of(found)
+            renamed = await client.call_tool("search", {"query": EGGS, "budget": 100})
+            assert text_of(renamed) == text_of(found)
             opened = await client.call_tool("open", {"citation": "bees.md#20-41", "around": 10})
             assert text_of(opened) == f"bees.md#10-51, of {len(BEES)} characters:\n\n{BEES[10:51]}"
 

@@ -1,0 +1,7 @@
+"""What `retrivex.core` of version 0.1.0 had; all of it is imported from `retrivex`."""
+
+from retrivex.model.renamed import MODELS, renamed
+
+__all__ = [*MODELS, "SpanComposer"]
+
+__getattr__ = renamed(__name__, "retrivex", __all__)
