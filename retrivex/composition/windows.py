@@ -219,9 +219,9 @@ def _pack(spans: Sequence[Span], form: Form) -> list[list[int]]:
         tokens = price([at])
         if tokens > form.room:
             raise BudgetError(
-                f"the prompt of span {at + 1} ({spans[at].doc_id!r}) takes {tokens:,} tokens by itself, a window "
-                f"has {form.room:,} (window_tokens={form.window_tokens:,} less answer_reserve={form.answer_reserve:,}): "
-                "a span is never split; raise window_tokens, or compose with fewer neighbours (window=)"
+                f"the prompt of span {at + 1} ({spans[at].doc_id!r}) takes {tokens:,} tokens by itself, a window has "
+                f"{form.room:,} (window_tokens={form.window_tokens:,} less answer_reserve={form.answer_reserve:,}); "
+                "a span is never split: raise window_tokens, or compose with fewer neighbours (window=)"
             )
         packed.append([at])
     return packed

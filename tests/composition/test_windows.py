@@ -181,7 +181,7 @@ def test_documents_are_escaped_as_in_prompt() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"window_tokens": 8}, r"span 1 \('d5'\) takes 10 tokens by itself, a window has 8.*never split; raise"),
+    ({"window_tokens": 8}, r"span 1 \('d5'\) takes 10 tokens by itself, a window has 8.*never split: raise"),
     ({"window_tokens": 1}, "2 tokens without any span and a window has 1.*raise window_tokens"),
     ({"window_tokens": None}, "window_tokens is None: give the most tokens"),
     ({"window_tokens": "9"}, "window_tokens is '9': give the most tokens"),
