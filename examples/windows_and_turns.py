@@ -24,7 +24,7 @@ def model(prompt: str) -> str:
 
 
 made = composer.compose(hits, chunk_store, query=question)
-windows = compose_windows(made, window_tokens=880, answer_reserve=200, mode="refine")
+windows = compose_windows(made, window_tokens=850, answer_reserve=200, mode="refine")
 print(f"{len(windows)} windows with the sources", *(window.numbers for window in windows))
 answer = answer_windows(windows, model)
 print(answer)

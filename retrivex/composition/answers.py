@@ -53,8 +53,8 @@ def tree_steps(
     answers = yield tuple(window.prompt(question) for window in windows)
     while len(answers) > 1:
         groups = _group(answers, form, k, asked, template)
-        summed = iter((yield tuple(_summary(group, asked, template) for group in groups if len(group) > 1)))
-        answers = [next(summed) if len(group) > 1 else group[0] for group in groups]
+        summed = list((yield tuple(_summary(group, asked, template) for group in groups if len(group) > 1)))
+        answers = [summed.pop(0) if len(group) > 1 else group[0] for group in groups]
     return answers[0]
 
 
@@ -117,7 +117,7 @@ def answer_windows(
         If an answer is too long for the prompt that has to carry it.
     """
     steps = _steps(windows, question, k)
-    prompts = next(steps)
+    prompts = steps.send(None)  # type: ignore[arg-type]  # what starts a generator
     while True:
         said = [_text(answer(prompt)) for prompt in prompts]
         try:
@@ -135,7 +135,7 @@ async def aanswer_windows(
 ) -> str:
     """`answer_windows` for event loops: the prompts of one round of `tree` are asked at once."""
     steps = _steps(windows, question, k)
-    prompts = next(steps)
+    prompts = steps.send(None)  # type: ignore[arg-type]  # what starts a generator
     while True:
         said = [_text(text) for text in await asyncio.gather(*map(answer, prompts))]
         try:

@@ -79,7 +79,7 @@ def _document(source: Source, shown: Provenance) -> Message:
 
 def mark_block(content: str | Sequence[Message], at: int = -1) -> list[Message]:
     """Return the blocks of a message, text as one, with the mark at which Anthropic's cache ends on one of them."""
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    blocks: list[Message] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
     blocks[at] = {**blocks[at], "cache_control": {"type": "ephemeral"}}
     return blocks
 
