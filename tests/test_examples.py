@@ -32,6 +32,7 @@ PRINTS = {
     "rerank.py": ["[1] In spring she lays", "keep the scores of their retriever"],
     "reorder_passages.py": ["p4: rank 1, at the back", "p2 left out: duplicate p1"],
     "several_queries.py": ["Fused by rank:", "Varroa", "Winter bees"],
+    "windows_and_turns.py": ["windows with the sources", "'cache_control'", "is source 3"],
 }
 
 

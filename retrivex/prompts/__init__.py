@@ -4,11 +4,19 @@ from retrivex.prompts.chat import ChatStyle, Prompt, write_chat
 from retrivex.prompts.citations import Place
 from retrivex.prompts.fitting import fit_prompt
 from retrivex.prompts.source import Source
-from retrivex.prompts.templates import CHINESE_TEMPLATE, DEFAULT_TEMPLATE, fill_template
+from retrivex.prompts.templates import (
+    CHINESE_TEMPLATE,
+    DEFAULT_TEMPLATE,
+    REFINE_TEMPLATE,
+    SUMMARY_TEMPLATE,
+    fill_template,
+)
 
 __all__ = [
     "CHINESE_TEMPLATE",
     "DEFAULT_TEMPLATE",
+    "REFINE_TEMPLATE",
+    "SUMMARY_TEMPLATE",
     "ChatStyle",
     "Place",
     "Prompt",

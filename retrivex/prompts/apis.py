@@ -77,6 +77,13 @@ def _document(source: Source, shown: Provenance) -> Message:
     return block
 
 
+def mark_block(content: str | Sequence[Message], at: int = -1) -> list[Message]:
+    """Return the blocks of a message, text as one, with the mark at which Anthropic's cache ends on one of them."""
+    blocks: list[Message] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    blocks[at] = {**blocks[at], "cache_control": {"type": "ephemeral"}}
+    return blocks
+
+
 def texts_of(messages: Sequence[Message]) -> list[str]:
     """Return every text in messages that a model gets to read."""
     found: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from pydantic import Field, SkipValidation
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.options import Options
 from retrivex.model.span import Span
-from retrivex.prompts.apis import APIS, Api, Message, texts_of, user_message
+from retrivex.prompts.apis import APIS, Api, Message, mark_block, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
 from retrivex.prompts.citations import Place, cited_places, marked_places
 from retrivex.prompts.fitting import SourceTemplate, fit, write_own
@@ -22,6 +22,9 @@ from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
 
 QuestionPlace: TypeAlias = Literal["first", "last", "both"]
 """Whether the question stands in front of the sources, behind them, or both."""
+
+CacheUntil: TypeAlias = Literal["none", "instructions", "history", "sources"]
+"""The last part of a prompt that later prompts repeat: what stands up to its end, an API may keep in its cache."""
 
 MESSAGE_TOKENS = 4
 """Counted for every message beside its texts, for what APIs put around it."""
@@ -37,6 +40,8 @@ class ChatStyle(Options):
     provenance : what is said of where a source comes from: `none`, its `document`, or `full`
     calibrated : whether the model is asked to read all sources with the same care and not to skip the middle
     position_scales : tags in front of each source for these scales: `(1, 2)` gives `[S1:P0] [S2:P0]`; empty for none
+    cache_until : the part up to which later prompts are the same. With `sources`, these stand in front of the history.
+        For Anthropic, the last block of it bears `cache_control`; the caches of others need the order alone
     instructions : in place of the built-in ones
     template : of the user's message, in place of the built-in one; then there are no built-in instructions either.
         Only for `plain` messages
@@ -52,6 +57,7 @@ class ChatStyle(Options):
     provenance: Provenance = "full"
     calibrated: bool = False
     position_scales: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    cache_until: CacheUntil = "none"
     instructions: str | None = None
     template: Annotated[SourceTemplate | None, SkipValidation] = None
 
@@ -63,14 +69,15 @@ class Prompt:
     Parameters
     ----------
     messages : to be sent as `messages`, or as `input` to OpenAI's Responses API
-    system : to be sent as `system` to Anthropic's API; None for the others, where it is the first message
+    system : to be sent as `system` to Anthropic's API, a block where the cache ends with it; None for the others, where
+        it is the first message
     sources : that are shown, in their order
     left_out : numbers of those that did not fit
     tokens : of everything, at most `max_tokens - answer_reserve`; None where there was no limit
     """
 
     messages: list[Message]
-    system: str | None
+    system: str | list[Message] | None
     sources: tuple[Source, ...]
     left_out: tuple[int, ...] = ()
     tokens: int | None = None
@@ -126,6 +133,7 @@ def write_chat(
         raise RetrivexError(f"api is {api!r}: choose one of {', '.join(APIS)}")
     if put.template is not None and api != "plain":
         raise RetrivexError(f"a template writes text: with api={api!r} leave it out, or take api='plain'")
+    _check_cache(put)
     turns = [_turn(turn) for turn in list_of(history, "history", "a list of turns; leave it out where there are none")]
     said = wording(put.language, question)
     everything = numbered_sources(spans)
@@ -137,7 +145,7 @@ def write_chat(
     count_text = lru_cache(maxsize=len(turns) + 2)(tokenizer.count)  # turns are the same in every round of fitting
 
     def count(prompt: Prompt) -> int:
-        texts = texts_of(prompt.messages) + ([prompt.system] if prompt.system else [])
+        texts = texts_of([*prompt.messages, {"content": prompt.system or ""}])
         messages = len(prompt.messages) + (prompt.system is not None)
         return sum(map(count_text, texts)) + MESSAGE_TOKENS * messages
 
@@ -153,17 +161,49 @@ def _assemble(
 ) -> Prompt:
     if put.template is not None:
         system = put.instructions
-        user: Message = {"role": "user", "content": write_own(put.template, question, sources, "")}
+        asked: Message = {"role": "user", "content": write_own(put.template, question, sources, "")}
+        messages = [*turns, asked]
     else:
         system = put.instructions if put.instructions is not None else _instructions(api, put, said)
-        asked = said.question + question
-        before = asked if put.question_at in ("first", "both") else None
-        after = asked if put.question_at in ("last", "both") else None
-        user = user_message(api, sources, put.provenance, before, after)
+        text = said.question + question
+        before = text if put.question_at in ("first", "both") else None
+        after = text if put.question_at in ("last", "both") else None
+        if put.cache_until == "sources" and turns and sources:  # a later question has another history
+            shown = user_message(api, sources, put.provenance, None, None)
+            messages = [shown, *turns, user_message(api, (), put.provenance, None, after)]
+        else:
+            messages = [*turns, user_message(api, sources, put.provenance, before, after)]
     if api == "anthropic":
-        return Prompt([*turns, user], system, tuple(sources))
+        return _mark_cache(Prompt(messages, system, tuple(sources)), put.cache_until, len(turns))
     first = [] if system is None else [{"role": "system", "content": system}]
-    return Prompt([*first, *turns, user], None, tuple(sources))
+    return Prompt([*first, *messages], None, tuple(sources))
+
+
+def _check_cache(put: ChatStyle) -> None:
+    if put.cache_until == "sources" and (put.question_at != "last" or put.template is not None):
+        found = "a template" if put.template is not None else f"question_at={put.question_at!r}"
+        raise RetrivexError(
+            f"cache_until is 'sources' with {found}: the question has to stand behind the sources; leave {found} out, "
+            "or take cache_until='history'"
+        )
+
+
+def _mark_cache(prompt: Prompt, until: CacheUntil, turns: int) -> Prompt:
+    """Mark the end of what is stable: of the sources, else of the history, else of the instructions, as far as there.
+
+    By Anthropic's guide to prompt caching: instructions, then messages, and a mark caches all in front of it.
+    """
+    if until == "sources" and prompt.sources:
+        shown = prompt.messages[0]  # with a history, it has the sources alone
+        content = mark_block(shown["content"], len(prompt.sources) - 1)
+        return replace(prompt, messages=[{**shown, "content": content}, *prompt.messages[1:]])
+    if until in ("history", "sources") and turns:
+        last = prompt.messages[turns - 1]
+        marked = {**last, "content": mark_block(last["content"])}
+        return replace(prompt, messages=[*prompt.messages[: turns - 1], marked, *prompt.messages[turns:]])
+    if until != "none" and prompt.system:
+        return replace(prompt, system=mark_block(prompt.system))
+    return prompt
 
 
 def _instructions(api: Api, put: ChatStyle, said: Wording) -> str:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count as count_up
 from typing import Protocol, TypeVar
 
 from retrivex.errors import BudgetError, RetrivexError, quoted
@@ -64,6 +65,7 @@ def fit(
     question: str,
     max_tokens: int | None,
     answer_reserve: int,
+    numbers: Sequence[int] | None = None,
 ) -> Made:
     """Return what `build` makes of as many `items` as fit into `max_tokens - answer_reserve`, weakest left out first.
 
@@ -79,13 +81,14 @@ def fit(
     question : what the best sentence is chosen by
     max_tokens : the model's window; None does not limit
     answer_reserve : tokens kept free for the answer
+    numbers : of the items, in place of 1, 2, ...
 
     Raises
     ------
     BudgetError
         If it does not fit without any item.
     """
-    numbered = list(enumerate(items, start=1))
+    numbered = list(enumerate(items, start=1) if numbers is None else zip(numbers, items, strict=True))
     made = build(numbered)
     if max_tokens is None:
         return made
@@ -125,10 +128,14 @@ def fit_prompt(
     *,
     template: str | SourceTemplate,
     history: str,
-    max_tokens: int | None,
-    answer_reserve: int,
+    max_tokens: int | None = None,
+    answer_reserve: int = 0,
+    numbers: Sequence[int] | None = None,
+    answer: str | None = None,
 ) -> str:
     """Return a prompt of at most `max_tokens - answer_reserve` tokens, weakest spans left out first.
+
+    Spans are numbered 1, 2, ... or as `numbers` says; a text template may have `{answer}` where an answer is given.
 
     Raises
     ------
@@ -143,22 +150,24 @@ def fit_prompt(
     if not isinstance(template, str):
         own = template
         return fit(
-            [Source.of(span, number) for number, span in enumerate(spans, start=1)],
+            [Source.of(span, number) for number, span in zip(numbers or count_up(1), spans, strict=False)],
             lambda kept: write_own(own, question, [source for _, source in kept], history),
-            tokenizer.count, Source.cut, question, max_tokens, answer_reserve,
+            tokenizer.count, Source.cut, question, max_tokens, answer_reserve, numbers,
         )  # fmt: skip
     filled = template
-    harmless = _Harmless(style, marks_of(text_skeleton(filled, style), closed=style.format == "xml"))
+    marked = filled if answer is None else filled.replace("{answer}", "{question}")  # both are words of their own
+    harmless = _Harmless(style, marks_of(text_skeleton(marked, style), closed=style.format == "xml"))
     asked, earlier = escape(question, harmless.elements), escape(history, harmless.elements)
+    so_far = None if answer is None else escape(answer, harmless.elements)
 
     def build(kept: Sequence[tuple[int, Span]]) -> str:
         context = render([harmless.span(span) for _, span in kept], style, [number for number, _ in kept]).text
-        return fill_template(filled, context, asked, earlier)
+        return fill_template(filled, context, asked, earlier, so_far)
 
     def cut(span: Span, start: int, end: int) -> Span:
         return cut_span(span, start, end, span.token_count)
 
-    return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve)
+    return fit(spans, build, tokenizer.count, cut, question, max_tokens, answer_reserve, numbers)
 
 
 class _Harmless:

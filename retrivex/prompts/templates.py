@@ -6,7 +6,7 @@ import re
 
 from retrivex.errors import RetrivexError
 
-_SLOT = re.compile(r"\{(context|question|history)\}")
+_SLOT = re.compile(r"\{(context|question|history|answer)\}")
 
 DEFAULT_TEMPLATE = """\
 Answer the question from the sources below, and from nothing else. Cite them by number, like [1]. If they do not \
@@ -30,8 +30,33 @@ CHINESE_TEMPLATE = """\
 回答："""
 
 
-def fill_template(template: str, context: str, question: str, history: str) -> str:
-    """Put the parts into `template`, braces in them untouched.
+REFINE_TEMPLATE = """\
+Answer the question from the answer so far and the sources below, and from nothing else. Correct and complete the \
+answer where the sources say more, keep it where they do not, and keep its citations. Cite sources by number, like [1].
+
+Sources:
+
+{context}
+
+<answer>
+{answer}
+</answer>
+
+{history}Question: {question}
+Answer:"""
+
+SUMMARY_TEMPLATE = """\
+The answers below were given to one question, each from other sources. Make one answer of them, from nothing else, and \
+keep their citations, like [1]. If none of them holds the answer, say so.
+
+{context}
+
+{history}Question: {question}
+Answer:"""
+
+
+def fill_template(template: str, context: str, question: str, history: str, answer: str | None = None) -> str:
+    """Put the parts into `template`, braces in them untouched; `{answer}` is a slot only where there is an answer.
 
     Raises
     ------
@@ -42,4 +67,6 @@ def fill_template(template: str, context: str, question: str, history: str) -> s
         if name not in template:
             raise RetrivexError(f"the template has no {name}: put {name} where it belongs; text was {template[:80]!r}")
     parts = {"context": context, "question": question, "history": f"{history}\n\n" if history else ""}
-    return _SLOT.sub(lambda slot: parts[slot[1]], template)
+    if answer is not None:
+        parts["answer"] = answer
+    return _SLOT.sub(lambda slot: parts.get(slot[1], slot[0]), template)

@@ -47,6 +47,15 @@ def test_anthropic_takes_its_messages(style: ChatStyle) -> None:
     assert isinstance(prompt.system, str)
 
 
+@pytest.mark.parametrize("until", ["instructions", "history", "sources"])
+def test_anthropic_takes_the_mark_of_its_cache(until: Any) -> None:
+    types = pytest.importorskip("anthropic").types
+    prompt = made().chat(api="anthropic", style=ChatStyle(cache_until=until), history=HISTORY)
+    assert accepted(list[types.MessageParam], prompt.messages) == prompt.messages
+    kind = list[types.TextBlockParam] if until == "instructions" else str
+    assert accepted(kind, prompt.system) == prompt.system
+
+
 @pytest.mark.parametrize("style", STYLES, ids=["plain", "full"])
 def test_openai_takes_its_input(style: ChatStyle) -> None:
     types = pytest.importorskip("openai.types.responses")
