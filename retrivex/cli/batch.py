@@ -131,7 +131,7 @@ def index(
     overlap: options.ChunkOverlap = None,
     embed: Annotated[
         str | None,
-        typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
+        typer.Option("--embed", metavar="MODEL", help="A model, as retrivex index takes it; none: no vectors."),
     ] = None,
     tokenizer: options.TokenizerName = "auto",
     scope: options.OneScope = None,

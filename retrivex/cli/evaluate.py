@@ -88,8 +88,8 @@ def evaluate(
             "--embed",
             metavar="MODEL",
             envvar="RETRIVEX_EMBED",
-            help="'hashing' (no download), or the folder or name of a sentence-transformers model. Left out, hits are "
-            "found by words.",
+            help="'hashing' (no download), the folder or name of a sentence-transformers model, or any other that "
+            "retrivex index --embed takes. Left out, hits are found by words.",
         ),
     ] = None,
     hits: Annotated[

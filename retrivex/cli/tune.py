@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from retrivex.cli.failures import NO_IMPROVEMENT
@@ -27,6 +26,7 @@ from retrivex.cli.options import (
 )
 from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, note_each, progress, write_json, write_text
+from retrivex.encoders.queries import encode_question
 from retrivex.errors import LoadError
 from retrivex.evaluation.questions.labelled import (
     EvidenceFinder,
@@ -156,7 +156,7 @@ def _search_hits(
     for line in lines:
         if line.place in found:
             hits = retriever.retrieve(line.text, k, scope)
-            vector = np.asarray(dense.encode([line.text]))[0] if dense is not None and hits else None
+            vector = encode_question(dense, line.text) if dense is not None and hits else None
             made.append(LabelledQuestion(line.text, found[line.place], hits, store, vector, scope))
     return made, problems
 
