@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from retrivex.cli import app
@@ -117,3 +119,35 @@ def test_a_model_in_the_cache_of_fastembed_is_local(tmp_path: Path, monkeypatch:
     (kept / "snapshots" / "abc").mkdir(parents=True)
     (kept / "snapshots" / "abc" / listed["model_file"]).write_text("")
     assert is_local("fastembed:BAAI/bge-small-en-v1.5")
+
+
+def test_fastembed_gives_models_what_they_want_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip("retrivex.encoders.fastembed", exc_type=ImportError)
+    read: list[tuple[str, str]] = []
+
+    class TextEmbedding(module.TextEmbedding):  # type: ignore[name-defined, misc]
+        """Without a model, which cannot be had here."""
+
+        def __init__(self, name: str) -> None:
+            self.model = self
+
+        def embed(self, documents: list[str], batch_size: int = 1, **_: object) -> Iterator[NDArray[np.float64]]:
+            for text in documents:
+                read.append(("passage", text))
+                yield np.ones(4)
+
+        def query_embed(self, query: list[str], **_: object) -> Iterator[NDArray[np.float64]]:
+            for text in query:
+                read.append(("query", text))
+                yield np.ones(4)
+
+        passage_embed = embed
+
+    monkeypatch.setattr(module, "TextEmbedding", TextEmbedding)
+    encoder = load_encoder("fastembed:intfloat/multilingual-e5-large")
+    assert isinstance(encoder, QueryEncoder)
+    assert encoder.name == "fastembed:intfloat/multilingual-e5-large"
+    rows = encoder.encode(["a", "b"])
+    assert (rows.dtype, rows.shape, encoder.encode_queries(["c"]).shape) == (np.float32, (2, 4), (1, 4))
+    assert read == [("passage", "passage: a"), ("passage", "passage: b"), ("query", "query: c")]
+    assert encoder.encode([]).shape == (0, 4)
