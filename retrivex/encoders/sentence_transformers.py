@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrivex.encoders.model_name import name_of_model
 from retrivex.errors import EncoderError, describe_cause, install_hint
 from retrivex.tokens.tokenizer import without_surrogates
 
@@ -17,8 +16,6 @@ try:
     from sentence_transformers import SentenceTransformer
 except ImportError as error:
     raise ImportError(f"encoding with a model needs sentence-transformers: {install_hint('models')}") from error
-
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 class SentenceTransformerEncoder:
@@ -48,7 +45,7 @@ class SentenceTransformerEncoder:
                 f"{describe_cause(error)}). Give the folder of a "
                 "model or a name on the Hugging Face hub; without a network, a model downloaded before"
             ) from error
-        self.name = _model_name(name_or_path)
+        self.name = name_of_model(name_or_path)
 
     def __repr__(self) -> str:
         return f"SentenceTransformerEncoder({self.name!r})"
@@ -62,15 +59,3 @@ class SentenceTransformerEncoder:
             show_progress_bar=False,
         )
         return np.asarray(encoded, dtype=np.float32)[: len(texts)]
-
-
-def _model_name(name_or_path: str | PathLike[str]) -> str:
-    """Return the hub name, or, for a folder, a name that identifies its weights without its path."""
-    folder = Path(name_or_path)
-    if not folder.is_dir():
-        return str(name_or_path)
-    for weights in (folder / name for name in _WEIGHTS):
-        if weights.is_file():
-            with weights.open("rb") as file:
-                return f"{folder.resolve().name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
-    return folder.resolve().name

@@ -59,7 +59,7 @@ class Reranking(CallPolicy):
     Parameters
     ----------
     reranker : has `score(query, texts)` or `ascore`, or is a function of the two, plain or async
-    batch_size : texts given to it at once
+    batch_size : texts given to it at once; all of them where the reranker has `needs_all_texts = True`
     concurrency, timeout_s, retries, backoff_s : of the batches, see `CallPolicy`
     score_scale : range of its scores, as with hits: `unbounded`, `cosine` or `unit`; a score outside is an error
 
@@ -130,8 +130,9 @@ class Reranking(CallPolicy):
                 cut = await ask(self.reranker.too_long, query, batch, awaits=False)
             return self._check(made, cut, len(batch))
 
-        starts = range(0, len(texts), self.batch_size)
-        return [partial(one, texts[start : start + self.batch_size]) for start in starts]
+        # places of an order cannot be compared with those of another batch
+        size = max(len(texts), 1) if getattr(self.reranker, "needs_all_texts", False) is True else self.batch_size
+        return [partial(one, texts[start : start + size]) for start in range(0, len(texts), size)]
 
     def _reply(self, answers: Sequence[Answer]) -> RerankReply:
         scores = [np.asarray(scores, dtype=np.float64) for scores, _ in answers]

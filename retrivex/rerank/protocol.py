@@ -20,7 +20,7 @@ class Reranker(Protocol):
     """Scores texts for a question.
 
     Two more methods are used where a reranker has them: `ascore`, the same as `score` for event loops, and `too_long`,
-    see `ReadsSoMuch`.
+    see `ReadsSoMuch`. One that sets `needs_all_texts = True` gets all texts in one call: its scores are places.
     """
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
-import numpy as np
-
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import EncoderError, StoreError
+from retrivex.encoders.queries import encode_question
+from retrivex.errors import StoreError
 from retrivex.expansion.fusion import reciprocal_rank_fusion, relative_score_fusion
 from retrivex.model.chunk import Scope
 from retrivex.model.hit import SeedHit
@@ -143,10 +142,5 @@ class LocalRetriever:
 
     def _dense(self, question: str, k: int, scope: Scope, where: Where | None) -> list[SeedHit]:
         assert self._encoder is not None  # checked when the retriever was built, and by `mode`
-        vectors = np.asarray(self._encoder.encode([question]))
-        if vectors.ndim != 2 or len(vectors) != 1:
-            raise EncoderError(
-                f"encoder {self._encoder.name!r} gave the shape {vectors.shape} for one question: encode() must return "
-                "one row a text, shape (1, d)"
-            )
-        return self._store.search_vector(vectors[0], k, scope, where, encoder=self._encoder.name)
+        vector = encode_question(self._encoder, question)
+        return self._store.search_vector(vector, k, scope, where, encoder=self._encoder.name)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from retrivex.encoders.encoder import Encoder, is_local, load_encoder
+from retrivex.encoders.encoder import Encoder, folder_of, in_folder, is_local, load_encoder
 from retrivex.errors import EncoderError, StoreError
 from retrivex.stores import SQLiteStore
 
@@ -30,8 +28,9 @@ def encoder_for_index(asked: str | None, store: SQLiteStore) -> Encoder | None:
             f"{store.path} holds vectors of {known!r}, asked for is {encoder.name!r}: use the same model, another "
             "database, or delete the vectors with --no-embed first"
         )
-    if os.path.isdir(asked) and store.model_folder != os.path.abspath(asked):
-        store.set_model_folder(os.path.abspath(asked))
+    folder = folder_of(asked)
+    if folder is not None and store.model_folder != str(folder):
+        store.set_model_folder(str(folder))
     return encoder
 
 
@@ -65,7 +64,7 @@ def encoder_for_query(asked: str | None, store: SQLiteStore, mode: str) -> tuple
 def _load_known(store: SQLiteStore, known: str) -> Encoder:
     """Return the encoder of a database's vectors; what is not on this machine is refused before anything is loaded."""
     folder = store.model_folder
-    spec = known if folder is None else folder
+    spec = known if folder is None else in_folder(known, folder)
     if not is_local(spec):
         where = f"its model {known!r}" if folder is None else f"the folder of its model, {folder},"
         raise StoreError(f"{store.path} has vectors, but {where} is not on this machine; name it with --embed MODEL")

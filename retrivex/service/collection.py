@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from retrivex.adapters.base.collection import Collection, Scan
 from retrivex.adapters.base.opening import open_collection
 from retrivex.adapters.base.retries import RetryingCollection
@@ -18,6 +16,7 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
 from retrivex.encoders.encoder import Encoder, load_encoder
+from retrivex.encoders.queries import encode_question
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.window import Window
@@ -98,7 +97,7 @@ class CollectionIndex:
             raise RequestError(f"where is given: {self.name!r} is a collection of a vector store, so leave it out")
         if body.mode not in ("auto", "dense"):
             raise RequestError(f"mode is {body.mode!r}: {self.name!r} is searched by meaning alone; leave it out")
-        [vector] = np.asarray(self.encoder.encode([body.question]))
+        vector = encode_question(self.encoder, body.question)
         retriever = VectorRetriever(self._collection, lambda _: vector)
         with self._reported():
             hits = retriever.retrieve(body.question, body.k, scope)

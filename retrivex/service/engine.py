@@ -10,13 +10,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import compose_request, read_request
 from retrivex.composer.texts import Floats, score_embedded, text_composer
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
+from retrivex.encoders.queries import encode_beside
 from retrivex.model.chunk import Scope, allowed_scopes
 from retrivex.model.question import name_question
 from retrivex.prompts import Prompt
@@ -278,7 +277,7 @@ class Engine:
             raise NotFoundError(
                 f"the index {DEFAULT_INDEX!r} has no encoder, which ranks texts: start the service with --embed MODEL"
             )
-        vectors = np.asarray(encoder.encode([question, *texts]))
+        vectors = encode_beside(encoder, question, texts)
         return score_embedded(self._text_composer, question, texts, vectors), encoder.name
 
     # -- documents

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from retrivex.composer.composer import SpanComposer
 from retrivex.composer.expand import NO_HITS
 from retrivex.composition.composition import Composition
 from retrivex.encoders.encoder import Encoder
+from retrivex.encoders.queries import encode_question
 from retrivex.model.chunk import Scope
 from retrivex.retrieval.local import LocalRetriever, RetrievalMode
 from retrivex.stores import SQLiteStore, Where
@@ -47,7 +46,7 @@ def compose_question(
     hits = retriever.retrieve(question, k, scope, where)
     if used == "dense" and "score_scale" not in composer.config.model_fields_set:
         overrides.setdefault("score_scale", "cosine")
-    vector = np.asarray(encoder.encode([question]))[0] if used != "bm25" and encoder is not None and hits else None
+    vector = encode_question(encoder, question) if used != "bm25" and encoder is not None and hits else None
     made = composer.compose(hits, store, query=question, query_embedding=vector, scope=scope, **overrides)
     before = (said,) if said else retriever.warnings
     # the retriever, whose fault it is for the composer, is this function itself

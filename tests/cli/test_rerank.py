@@ -169,3 +169,29 @@ def test_an_endpoint_that_is_none_of_the_shapes_cannot_be_asked(tmp_path: Path) 
         result = run(app, ["compose", "--rerank", "http://localhost/rerank", *options], input="")
         assert result.exit_code == 3
         assert said in result.stderr
+
+
+# ---- language models
+
+
+@pytest.mark.parametrize("shape", ["llm-listwise", "llm-pointwise"])
+def test_a_language_model_scores_the_hits(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETRIVEX_RERANK_KEY", "secret")
+    asked: list[tuple[str, str, str | None]] = []
+
+    def respond(path: str, body: dict[str, Any], key: str | None) -> tuple[int, Any, dict[str, str]]:
+        asked.append((path, body["model"], key))
+        given = json.loads(body["messages"][1]["content"])
+        made = {"order": [3, 1, 2]} if "passages" in given else {"score": 9 if "Drones" in given["passage"] else 2}
+        return 200, {"choices": [{"message": {"content": json.dumps(made)}}]}, {}
+
+    with serving_json(respond) as address:
+        answer = compose("--rerank", f"{address}/v1", "--rerank-shape", shape, "--rerank-model", "qwen3")
+    assert answer["text"] == "[1] Drones do not work."
+    assert asked == [("/v1/chat/completions", "qwen3", "Bearer secret")] * (1 if shape == "llm-listwise" else 3)
+
+
+def test_a_language_model_needs_its_name() -> None:
+    result = run(app, ["compose", "--rerank", "http://localhost/v1", "--rerank-shape", "llm-listwise"], input="")
+    assert result.exit_code == 2
+    assert "--rerank-model NAME" in " ".join(result.stderr.split())

@@ -216,7 +216,7 @@ class Index:
         """Return the vectors of questions, shape (q, d)."""
         if self.encoder is None:
             raise RetrivexError("the index has no encoder: give one, or search with the retriever 'bm25'")
-        return self.encoder.encode([question.text for question in questions], "questions", report)
+        return self.encoder.encode_questions([question.text for question in questions], report)
 
     def hits(
         self, questions: Sequence[Question], retriever: str, most: int, vectors: Vectors | None = None

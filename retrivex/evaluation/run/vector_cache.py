@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.encoders.encoder import Encoder
+from retrivex.encoders.queries import QueryEncoder, QuestionEncoder
 from retrivex.errors import EncoderError
 from retrivex.stores.sqlite.connection import check_objects, objects_of, sqlite_errors
 from retrivex.stores.sqlite.vectors import unit_rows
@@ -79,6 +80,12 @@ class VectorCache:
                 f"{self._path} holds vectors of several lengths for {self.name!r}: the encoder has changed under its "
                 "name; delete the file, or give the encoder another name"
             ) from error
+
+    def encode_questions(self, texts: Sequence[str], report: Report | None = None) -> Vectors:
+        """Return the vectors of questions, kept apart where the encoder tells them from passages; see `encode`."""
+        if not isinstance(self.encoder, QueryEncoder):
+            return self.encode(texts, "questions", report)
+        return VectorCache(QuestionEncoder(self.encoder), self._path.parent).encode(texts, "questions", report)
 
     def _keys(self, texts: Sequence[str]) -> list[bytes]:
         """Return the key of each text: its digest."""

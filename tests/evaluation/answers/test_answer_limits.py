@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from retrivex.errors import StoreError
 from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.limits import SpendCap
 from retrivex.evaluation.answers.model import Usage
+from retrivex.tokens.spend_cap import SpendCap
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.floats(0, 1)), max_size=30), st.integers(0, 500))
