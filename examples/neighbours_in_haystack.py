@@ -29,8 +29,7 @@ pipeline.add_component(
     ),
 )
 pipeline.add_component(
-    "prompt",
-    PromptBuilder("{% for d in documents %}{{ d.content }}\n{% endfor %}Question: {{ question }}"),
+    "prompt", PromptBuilder("{% for d in documents %}{{ d.content }}\n{% endfor %}Question: {{ question }}")
 )
 pipeline.connect("retriever.documents", "prompt.documents")
 

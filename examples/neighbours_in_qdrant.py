@@ -24,9 +24,7 @@ client = QdrantClient(":memory:")  # QdrantClient(url=...) with a server
 client.create_collection("manuals", models.VectorParams(size=len(WORDS), distance=models.Distance.COSINE))
 points = [
     models.PointStruct(
-        id=n,
-        vector=embed(text),
-        payload={"page_content": text, "metadata": {"source": "bees.md", "chunk_id": n}},
+        id=n, vector=embed(text), payload={"page_content": text, "metadata": {"source": "bees.md", "chunk_id": n}}
     )
     for n, text in enumerate(SENTENCES)
 ]

@@ -13,15 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    InstanceOf,
-    PlainSerializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, model_validator
 
 from retrivex.errors import ConfigError, RetrivexError, quoted
 from retrivex.model.chunk import Chunk
@@ -153,10 +145,7 @@ class ExpansionOptions(_Options):
         "chunk) that returns True to stop.",
     )
     max_window: int = Field(
-        default=8,
-        ge=0,
-        le=MAX_WINDOW,
-        description="Most neighbours on each side of a hit with grow_until, in chunks.",
+        default=8, ge=0, le=MAX_WINDOW, description="Most neighbours on each side of a hit with grow_until, in chunks."
     )
     follow_links: int = Field(
         default=0,
@@ -342,8 +331,7 @@ class OrderOptions(_Options):
         default="asc", description="chronological: asc puts the oldest first, desc the newest."
     )
     relevance_levels: tuple[float, float] = Field(
-        default=(0.7, 0.4),
-        description="relevance_groups: least scores of the groups of high and of medium relevance.",
+        default=(0.7, 0.4), description="relevance_groups: least scores of the groups of high and of medium relevance."
     )
     group_by: str | Callable[[Any], Any] = Field(
         default="doc_id",

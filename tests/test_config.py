@@ -168,8 +168,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("c.json", '{"coefficients": "%s"}'), ("c.toml", 'coefficients = "%s"\n')],
+    ("name", "content"), [("c.json", '{"coefficients": "%s"}'), ("c.toml", 'coefficients = "%s"\n')]
 )
 def test_relative_coefficients_count_from_the_folder_of_the_file(tmp_path: Path, name: str, content: str) -> None:
     path = tmp_path / "folder" / name

@@ -36,18 +36,7 @@ METRICS = (
     "affordable",
 )
 FIGURES = (*METRICS, "ms")
-DIFFERENCE = (
-    "system",
-    "metric",
-    "against",
-    "set",
-    "other",
-    "mean",
-    "low",
-    "high",
-    "share_above",
-    "questions",
-)
+DIFFERENCE = ("system", "metric", "against", "set", "other", "mean", "low", "high", "share_above", "questions")
 COMPARED = ("recall", "complete")
 OURS = (DEFAULT, FULL)
 NO_PEERS = (KNN.name, "DOS", REFERENCE, DEFAULT, LEAN, FULL, WEIGHTED)

@@ -89,12 +89,7 @@ class RetriVex:
     """
 
     def __init__(
-        self,
-        window: int | None = None,
-        *,
-        embeddings: bool = True,
-        store: bool = True,
-        **options: Any,
+        self, window: int | None = None, *, embeddings: bool = True, store: bool = True, **options: Any
     ) -> None:
         self.window = window if store else 0
         self.embeddings = embeddings
@@ -164,10 +159,7 @@ def code_and_model(set_name: str) -> str:
 
 def retrivex_systems(set_name: str) -> list[RangeSystem]:
     """Return RetriVex at its levels of effort, as fitted without the set that is asked, and with the other scorer."""
-    return [
-        *levels_of_effort(set_name),
-        RangeSystem(WEIGHTED, RetriVex(scoring="weighted"), code(), _warm),
-    ]
+    return [*levels_of_effort(set_name), RangeSystem(WEIGHTED, RetriVex(scoring="weighted"), code(), _warm)]
 
 
 LEVELS: Mapping[str, str] = {DEFAULT: "standard", LEAN: "lean", FULL: "full"}

@@ -15,13 +15,7 @@ from benchmarks.report.evidence_tables import table
 from benchmarks.report.position_sensitivity import position_sensitivity
 from benchmarks.report.suite_depths import p_value
 from benchmarks.report.suite_grouping import by_depth, with_hits
-from retrivex.evaluation.report.grouping import (
-    family_of,
-    grouped,
-    interval_of,
-    per_question,
-    plain,
-)
+from retrivex.evaluation.report.grouping import family_of, grouped, interval_of, per_question, plain
 from retrivex.evaluation.report.markdown import with_interval
 from retrivex.evaluation.run.results import MANIFEST, Row, measures_of, read_rows
 

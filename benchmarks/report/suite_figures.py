@@ -142,12 +142,7 @@ def _plots(rows: Sequence[Row]) -> Iterator[tuple[str, str, str, Figure]]:
         title = "where the evidence stands in the context"
         yield "Orders", "places_by_order", title, _places(several)
     if "ms" in measures_of(shown):
-        yield (
-            "Time",
-            "milliseconds",
-            "median milliseconds",
-            _bars(shown, "ms", "median milliseconds"),
-        )
+        yield ("Time", "milliseconds", "median milliseconds", _bars(shown, "ms", "median milliseconds"))
 
 
 def _panels(names: Sequence[str], *, height: float = 3.0, most: int = 3) -> tuple[Figure, Mapping[str, Axes]]:

@@ -80,10 +80,7 @@ def contexts(asked: Asked, index: Index, reranker: Known | None) -> Iterator[lis
         own = {"coefficients": coefficients(asked.set_name)} if scoring == "calibrated" else {}
         config = RetrievalConfig(**PLAIN, scoring=scoring, token_budget=BUDGET, **own)
         made = SpanComposer(config, reranker=asking).compose(
-            hits,
-            index.vector_store,
-            query=asked.question.text,
-            query_embedding=asked.embedding,
+            hits, index.vector_store, query=asked.question.text, query_embedding=asked.embedding
         )
         if made.warnings:
             raise RuntimeError(f"question {asked.question.question_id}: {made.warnings}")

@@ -334,12 +334,7 @@ def grid_row(
 def machine() -> dict[str, str]:
     """Return what the times depend on."""
     where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return {
-        "version": __version__,
-        "code": code_digest(),
-        "machine": where,
-        "tokenizer": get_tokenizer("auto").name,
-    }
+    return {"version": __version__, "code": code_digest(), "machine": where, "tokenizer": get_tokenizer("auto").name}
 
 
 def growth(quick: bool) -> list[dict[str, float]]:

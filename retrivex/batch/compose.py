@@ -32,9 +32,7 @@ OpenStore: TypeAlias = Callable[[], AnyChunkStore]
 
 
 def compose_table(
-    table: pa.Table,
-    composer: SpanComposer | None = None,
-    store: AnyChunkStore | None = None,
+    table: pa.Table, composer: SpanComposer | None = None, store: AnyChunkStore | None = None
 ) -> pa.Table:
     """Compose every row of a table: the same rows out, in the same order, each with its composition or its error.
 

@@ -31,10 +31,7 @@ _Tools: TypeAlias = tuple[Chunker, Tokenizer, Encoder | None]
 
 
 def chunk_table(
-    table: pa.Table,
-    chunker: Chunker | None = None,
-    tokenizer: Tokenizer | None = None,
-    encoder: Encoder | None = None,
+    table: pa.Table, chunker: Chunker | None = None, tokenizer: Tokenizer | None = None, encoder: Encoder | None = None
 ) -> pa.Table:
     """Cut every document of a table, count and encode its chunks: the same rows out, in the same order.
 

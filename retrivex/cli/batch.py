@@ -41,8 +41,7 @@ class Source(StrEnum):
 
 
 Out: TypeAlias = Annotated[
-    Path,
-    typer.Option("--out", "-o", metavar="FOLDER", help="Where parts go; a run that was stopped goes on there."),
+    Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where parts go; a run that was stopped goes on there.")
 ]
 Engines: TypeAlias = Annotated[Engine, typer.Option("--engine", help="What runs it.")]
 Workers: TypeAlias = Annotated[

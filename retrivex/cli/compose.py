@@ -102,12 +102,7 @@ def read_schema(name: str) -> str:
 
 
 def answer_line(
-    line: bytes | None,
-    number: int,
-    composer: SpanComposer,
-    shared: Mapping[ChunkKey, Chunk],
-    *,
-    trace: bool = False,
+    line: bytes | None, number: int, composer: SpanComposer, shared: Mapping[ChunkKey, Chunk], *, trace: bool = False
 ) -> dict[str, Any]:
     """Return the composition of a line as plain JSON types, or its error.
 

@@ -60,14 +60,7 @@ def probe(
     endpoint = asking.open(model_url, model, out.with_name(f"{out.name}.answers.db"), seed=seed)
     with endpoint, progress("needles") as show:
         result = run_probe(
-            endpoint,
-            sizes,
-            depths,
-            needles,
-            name=model,
-            answer_tokens=answer_tokens,
-            seed=seed,
-            report=show,
+            endpoint, sizes, depths, needles, name=model, answer_tokens=answer_tokens, seed=seed, report=show
         )
     result.save(out)
     for warning in result.warnings:

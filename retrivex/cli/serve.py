@@ -15,8 +15,7 @@ from retrivex.cli.terminal import note, write_text
 from retrivex.errors import LoadError
 
 Served: TypeAlias = Annotated[
-    Path | None,
-    typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database."),
+    Path | None, typer.Argument(metavar="[FOLDER_OR_DATABASE]", help="A folder, which is indexed first, or a database.")
 ]
 IndexedInto: TypeAlias = Annotated[
     Path | None,

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retrivex.cli.failures import NO_IMPROVEMENT
-from retrivex.cli.options import (
-    DEFAULT_DATABASE,
-    AsJson,
-    Database,
-    Embed,
-    Scopes,
-    make_config,
-    make_scope,
-    taking,
-)
+from retrivex.cli.options import DEFAULT_DATABASE, AsJson, Database, Embed, Scopes, make_config, make_scope, taking
 from retrivex.cli.query import Mode
 from retrivex.cli.terminal import note, note_each, progress, write_json, write_text
 from retrivex.config import RetrievalConfig

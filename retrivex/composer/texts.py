@@ -39,11 +39,7 @@ def text_composer(coefficients: Path | None = None, tokenizer: Tokenizer | None 
 
 
 def score_texts(
-    composer: SpanComposer,
-    question: str,
-    texts: Sequence[str],
-    scores: Floats,
-    vectors: Vectors | None = None,
+    composer: SpanComposer, question: str, texts: Sequence[str], scores: Floats, vectors: Vectors | None = None
 ) -> Floats:
     """Return the log-odds of the best unit of each text, shape (n,).
 

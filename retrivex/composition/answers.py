@@ -127,11 +127,7 @@ def answer_windows(
 
 
 async def aanswer_windows(
-    windows: Sequence[PromptWindow],
-    answer: Callable[[str], Awaitable[str]],
-    *,
-    question: str | None = None,
-    k: int = 2,
+    windows: Sequence[PromptWindow], answer: Callable[[str], Awaitable[str]], *, question: str | None = None, k: int = 2
 ) -> str:
     """`answer_windows` for event loops: the prompts of one round of `tree` are asked at once."""
     steps = _steps(windows, question, k)

@@ -90,11 +90,7 @@ def names_documents(path: Path) -> bool:
 
 
 def load_file(
-    path: str | os.PathLike[str],
-    *,
-    doc_id: str | None = None,
-    max_bytes: int = MAX_BYTES,
-    limits: LoadLimits = LIMITS,
+    path: str | os.PathLike[str], *, doc_id: str | None = None, max_bytes: int = MAX_BYTES, limits: LoadLimits = LIMITS
 ) -> list[Document]:
     """Read one file: one document, or all those of a JSONL file.
 

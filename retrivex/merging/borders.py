@@ -12,15 +12,7 @@ from retrivex.merging.cuts import PARTED, SHORT, ChunkCuts
 from retrivex.merging.offsets import OffsetIndex
 from retrivex.merging.torn import EdgeRules, RunEdges, of_hits
 from retrivex.merging.units import Units
-from retrivex.text.structure import (
-    WHOLE,
-    Begin,
-    Edges,
-    End,
-    begins_block,
-    ends_sentence,
-    is_wrapped,
-)
+from retrivex.text.structure import WHOLE, Begin, Edges, End, begins_block, ends_sentence, is_wrapped
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

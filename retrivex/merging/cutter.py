@@ -15,12 +15,7 @@ from retrivex.merging.stored_cuts import unpack
 from retrivex.merging.torn import EdgeRules
 from retrivex.merging.units import Units
 from retrivex.text.cache import TextCache
-from retrivex.text.structure import (
-    begins_block,
-    fence_at_start,
-    is_finished,
-    structure_of,
-)
+from retrivex.text.structure import begins_block, fence_at_start, is_finished, structure_of
 
 Integers = NDArray[np.int64]
 
@@ -96,11 +91,7 @@ class UnitCutter:
         return [ChunkCuts.read(text, fence, self.size) for fence, text in keys]
 
     def cut(
-        self,
-        axis: OffsetIndex,
-        rules: EdgeRules,
-        fineness: Fineness,
-        stored: Mapping[str, bytes] | None = None,
+        self, axis: OffsetIndex, rules: EdgeRules, fineness: Fineness, stored: Mapping[str, bytes] | None = None
     ) -> Units:
         """Return the units of some chunks, in order, and each of the others as one, which is hidden.
 

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from retrivex.merging.cuts import PARTED, ChunkCuts
 from retrivex.merging.units import Units
 from retrivex.model.chunk import ChunkKey
-from retrivex.text.structure import (
-    Begin,
-    End,
-)
+from retrivex.text.structure import Begin, End
 
 
 class EdgeRules(NamedTuple):

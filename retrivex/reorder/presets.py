@@ -22,11 +22,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "validation": "coerce",
         "min_top_k": 4,
     },
-    "chat_history": {
-        "strategy": "edge_balanced",
-        "packing": "edge_aware",
-        "validation": "coerce",
-        "min_top_k": 4,
-    },
+    "chat_history": {"strategy": "edge_balanced", "packing": "edge_aware", "validation": "coerce", "min_top_k": 4},
     "logs": {"strategy": "chronological", "chronological_order": "desc", "validation": "coerce"},
 }

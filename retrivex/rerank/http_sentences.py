@@ -34,12 +34,7 @@ class HttpSentenceScorer(Endpoint):
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        api_key: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        timeout_s: float = 30.0,
+        self, url: str, *, api_key: str | None = None, options: Mapping[str, Any] | None = None, timeout_s: float = 30.0
     ) -> None:
         advice = "see that url, api_key and options are right and the texts not too long"
         super().__init__(url, api_key=api_key, timeout_s=timeout_s, advice=advice, options=options)

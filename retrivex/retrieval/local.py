@@ -55,11 +55,7 @@ class LocalRetriever:
     """
 
     def __init__(
-        self,
-        store: SQLiteStore,
-        encoder: Encoder | None = None,
-        mode: RetrievalMode = "auto",
-        rrf_k: int | None = None,
+        self, store: SQLiteStore, encoder: Encoder | None = None, mode: RetrievalMode = "auto", rrf_k: int | None = None
     ) -> None:
         if not isinstance(store, SQLiteStore):
             raise StoreError(

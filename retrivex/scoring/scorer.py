@@ -170,11 +170,7 @@ class Scorer:
         return self._match
 
     def _fineness(
-        self,
-        axis: OffsetIndex,
-        seeds: Sequence[Seed],
-        capacity: Capacity,
-        value_chunks: Callable[[Integers], Floats],
+        self, axis: OffsetIndex, seeds: Sequence[Seed], capacity: Capacity, value_chunks: Callable[[Integers], Floats]
     ) -> Fineness:
         """Return which chunks are cut: all, where they are few or where an option may refuse most of the best."""
         config = self.config

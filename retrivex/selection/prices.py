@@ -80,11 +80,7 @@ def lead_tokens(runs: Sequence[Run], cut: CutRuns, cache: TextCounts) -> Integer
     return tokens
 
 
-def _unit_costs(
-    units: Units,
-    pieces: Sequence[Piece | Unit],
-    unit_of: Sequence[int],
-) -> Integers:
+def _unit_costs(units: Units, pieces: Sequence[Piece | Unit], unit_of: Sequence[int]) -> Integers:
     """Tokens of each piece: its share of those of its unit, of which a part may be excluded."""
     numbers = np.array(unit_of, dtype=np.int64)
     lengths = np.array([piece.end - piece.start for piece in pieces], dtype=np.int64)

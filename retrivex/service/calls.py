@@ -15,15 +15,7 @@ from retrivex.composition.composition import Citation, Composition
 from retrivex.model.chunk import Scope
 from retrivex.model.question import takes_both_names
 from retrivex.retrieval.local import RetrievalMode
-from retrivex.service.answers import (
-    Added,
-    DocumentPage,
-    Item,
-    ListedDocument,
-    ListedIndex,
-    Resolved,
-    error_of,
-)
+from retrivex.service.answers import Added, DocumentPage, Item, ListedDocument, ListedIndex, Resolved, error_of
 
 T = TypeVar("T")
 Options: TypeAlias = Mapping[str, Any]

@@ -59,13 +59,7 @@ class Index:
     keeps_documents = True
 
     def __init__(
-        self,
-        name: str,
-        path: Path,
-        tokenizer: Tokenizer,
-        *,
-        embed: str | None = None,
-        read_only: bool = False,
+        self, name: str, path: Path, tokenizer: Tokenizer, *, embed: str | None = None, read_only: bool = False
     ) -> None:
         self.name = name
         self.read_only = read_only

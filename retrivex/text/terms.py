@@ -182,10 +182,7 @@ class TermIndex:
     """
 
     def __init__(
-        self,
-        parts: Sequence[TermPositions],
-        bases: Sequence[int] | Places,
-        make_text: Callable[[], Reading],
+        self, parts: Sequence[TermPositions], bases: Sequence[int] | Places, make_text: Callable[[], Reading]
     ) -> None:
         self._make_text = make_text
         if not parts:

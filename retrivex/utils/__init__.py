@@ -131,11 +131,7 @@ def _break_before(text: str, earliest: int, latest: int) -> int:
 
 
 def _chunks(
-    text: str,
-    doc_id: str,
-    parent_id: str | None,
-    heading_path: Sequence[str] | None,
-    ranges: Iterator[tuple[int, int]],
+    text: str, doc_id: str, parent_id: str | None, heading_path: Sequence[str] | None, ranges: Iterator[tuple[int, int]]
 ) -> list[Chunk]:
     pieces = (Piece(*trim_range(text, *part), heading_path=heading_path, parent_id=parent_id) for part in ranges)
     return make_chunks(Document(doc_id, text), pieces)

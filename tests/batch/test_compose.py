@@ -10,15 +10,7 @@ import pytest
 from fuzz.stores import OddStore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.batch_world import (
-    CONFIG,
-    FailingStore,
-    MadeStore,
-    compose_loop,
-    make_chunks,
-    make_rows,
-    make_table,
-)
+from support.batch_world import CONFIG, FailingStore, MadeStore, compose_loop, make_chunks, make_rows, make_table
 from support.strategies import budgets, count_words, make_chunk, option_choices, scores, worlds
 
 from retrivex import Composition, RetrievalConfig, SpanComposer, Window

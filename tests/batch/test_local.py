@@ -51,9 +51,7 @@ def test_a_worker_that_is_killed_ends_the_job_and_the_next_run_brings_the_rest(t
     assert not list((tmp_path / "out").glob(".part*"))
 
 
-def test_a_store_that_is_gone_ends_the_job_which_goes_on_when_it_is_back(
-    tmp_path: Path,
-) -> None:
+def test_a_store_that_is_gone_ends_the_job_which_goes_on_when_it_is_back(tmp_path: Path) -> None:
     with pytest.raises(BatchError, match=r"StoreError: the store failed.*run the same again"):
         local.run(make_job(tmp_path, 8, open_store=FailingStore), workers=1)
     assert not list((tmp_path / "out").glob("part*"))

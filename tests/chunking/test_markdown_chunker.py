@@ -30,14 +30,7 @@ def paths(chunks: list[Chunk]) -> list[tuple[str, ...]]:
 
 def test_headings_of_both_kinds_become_paths() -> None:
     chunks = cut("before\n\nBees\n====\n\na\n\nFood\n---\n\nb\n\n### Deep\n\nc\n\n## Sleep ##\n\nd\n\n# Ants\n\ne\n")
-    assert paths(chunks) == [
-        (),
-        ("Bees",),
-        ("Bees", "Food"),
-        ("Bees", "Food", "Deep"),
-        ("Bees", "Sleep"),
-        ("Ants",),
-    ]
+    assert paths(chunks) == [(), ("Bees",), ("Bees", "Food"), ("Bees", "Food", "Deep"), ("Bees", "Sleep"), ("Ants",)]
 
 
 def test_a_skipped_level_does_not_confuse_the_path() -> None:

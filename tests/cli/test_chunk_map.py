@@ -77,13 +77,7 @@ def test_colours_come_on_top_of_the_glyphs() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "letter"),
-    [
-        ("heading", "h"),
-        ("page", "p"),
-        ("missing", "m"),
-        ("document end", "e"),
-        ("unheard of", "x"),
-    ],
+    [("heading", "h"), ("page", "p"), ("missing", "m"), ("document end", "e"), ("unheard of", "x")],
 )
 def test_each_guard_has_its_letter(reason: str, letter: str) -> None:
     cells = draw(ChunkMap("d", "", (refused(0, reason),))).splitlines()[1]

@@ -145,10 +145,7 @@ def test_shared_chunks_come_from_a_file_and_a_line_may_add_its_own(tmp_path: Pat
     shared = tmp_path / "chunks.jsonl"
     shared.write_text("".join(json.dumps(chunk) + "\n" for chunk in CHUNKS))
     own = {"doc_id": "ants", "chunk_id": 0, "text": "Ants march."}
-    lines = [
-        {"hits": [hit()]},
-        {"hits": [hit(), {"doc_id": "ants", "chunk_id": 0, "score": 0.9}], "chunks": [own]},
-    ]
+    lines = [{"hits": [hit()]}, {"hits": [hit(), {"doc_id": "ants", "chunk_id": 0, "score": 0.9}], "chunks": [own]}]
     code, (first, second) = compose(*lines, options=("--chunks", str(shared)))
     assert code == 0
     assert first["text"] == "[1] " + " ".join(TEXTS)

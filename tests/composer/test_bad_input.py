@@ -229,8 +229,7 @@ class Failing:
 
 
 @pytest.mark.parametrize(
-    ("hangs", "limit_s", "word"),
-    [(False, None, "disk is gone"), (True, 0.05, "no answer within store_timeout_s=0.05")],
+    ("hangs", "limit_s", "word"), [(False, None, "disk is gone"), (True, 0.05, "no answer within store_timeout_s=0.05")]
 )
 def test_a_store_that_raises_or_hangs(hangs: bool, limit_s: float | None, word: str) -> None:
     store = Failing(hangs=hangs)

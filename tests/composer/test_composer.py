@@ -24,16 +24,7 @@ from support.strategies import (
     shown_ids,
 )
 
-from retrivex import (
-    Chunk,
-    ChunkMetadata,
-    ComposeRequest,
-    RetrievalConfig,
-    RetrivexError,
-    SeedHit,
-    SpanComposer,
-    Window,
-)
+from retrivex import Chunk, ChunkMetadata, ComposeRequest, RetrievalConfig, RetrivexError, SeedHit, SpanComposer, Window
 from retrivex.stores.memory import InMemoryChunkStore
 
 TEN = bare("d", sentences("d", 10))

@@ -122,7 +122,6 @@ PLANTED = (
         _stores("never"),
     ),
     PlantedFault(
-        Mutant("an answer without end is read to it", access, "_read", lambda _: _too_far),
-        _stores("endless"),
+        Mutant("an answer without end is read to it", access, "_read", lambda _: _too_far), _stores("endless")
     ),
 )

@@ -12,13 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.cases import Case, make_case
-from fuzz.checks import (
-    check_composition,
-    check_requests,
-    check_retrieved,
-    snapshot,
-    without_times,
-)
+from fuzz.checks import check_composition, check_requests, check_retrieved, snapshot, without_times
 from fuzz.ledger import Violation
 from fuzz.limits import TooSlowError, processor_limit
 from fuzz.mutants import MUTANTS

@@ -117,10 +117,7 @@ def test_times_come_into_the_chunks(tmp_path: Path) -> None:
     document, _ = load(tmp_path, "talk.srt", SRT)
     chunks = SentenceChunker(1, 0).chunk(document)
     told = [(c.text, c.metadata.custom_metadata["start_time"], c.metadata.custom_metadata["end_time"]) for c in chunks]
-    assert told == [
-        ("The new pump is quieter than the old one.\n\n", 58.5, 65.25),
-        ("Questions?", 3607.0, 3609.0),
-    ]
+    assert told == [("The new pump is quieter than the old one.\n\n", 58.5, 65.25), ("Questions?", 3607.0, 3609.0)]
     assert chunks[1].metadata.custom_metadata["cue_times"] == [[43, 3607.0, 3609.0]]
 
 

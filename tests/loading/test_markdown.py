@@ -77,17 +77,9 @@ def test_toml_is_front_matter_as_yaml_is() -> None:
 @pytest.mark.parametrize(
     ("front", "values", "note"),
     [
-        (
-            "---\ntitle: Bees: a study\ntags: [a\n---\n",
-            {"title": "Bees: a study"},
-            "not valid YAML: only its plain",
-        ),
+        ("---\ntitle: Bees: a study\ntags: [a\n---\n", {"title": "Bees: a study"}, "not valid YAML: only its plain"),
         ("+++\ntitle = Bees\n+++\n", {}, "not valid TOML: it was left in the text"),
-        (
-            "---\ntags:\n- a\n- b\nsummary: >\n  Two\n---\n",
-            {"tags": ["a", "b"], "summary": "Two\n"},
-            None,
-        ),
+        ("---\ntags:\n- a\n- b\nsummary: >\n  Two\n---\n", {"tags": ["a", "b"], "summary": "Two\n"}, None),
         ("---\nversion: 1.10\nx: !!python/name:os.system\n---\n", {"version": "1.10"}, None),
     ],
 )

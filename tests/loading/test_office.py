@@ -309,11 +309,7 @@ def test_rows_and_columns_of_no_size_and_hiding_formats(office: Any) -> None:
     part = part.replace(b'width="7"', b'width="0"').replace(b'ht="5"', b'ht="0"')
     text, notes = read(office, repacked(raw, "xl/worksheets/sheet1.xml", part), ".xlsx")
     assert text == ("## Sheet\n\n| Bee | Sleep | Food |\n| --- | --- | --- |\n| honey |  |  |\n| mason | -7 | 8 |\n")
-    assert notes == (
-        "left out: 2 hidden cells",
-        "left out: 1 hidden row",
-        "left out: 1 hidden column",
-    )
+    assert notes == ("left out: 2 hidden cells", "left out: 1 hidden row", "left out: 1 hidden column")
 
 
 def test_hidden_parts_of_a_workbook(office: Any) -> None:
@@ -406,11 +402,7 @@ def test_hidden_slides_and_struck_out_words(office: Any) -> None:
     assert "struck" not in text
     assert "Note of first" in text
     assert document.document.page_at(text.index("Words of last")) == 3
-    assert document.notes == (
-        "left out: 1 hidden object",
-        "left out: 1 hidden slide",
-        "left out: 1 struck-out part",
-    )
+    assert document.notes == ("left out: 1 hidden object", "left out: 1 hidden slide", "left out: 1 struck-out part")
 
 
 def test_merged_cells_of_a_slide_hold_for_every_row(office: Any) -> None:

@@ -275,14 +275,7 @@ def test_a_parent_does_not_show_what_another_scope_owns(
     store = _scoped([("other" if at == hidden else scope) for at in range(6)])
     seen = {key: 0.9 - key[1] / 10 for key in store if key[1] != hidden}
     hits = [SeedHit(store[key], score) for key, score in seen.items()][:3]
-    made = compose(
-        hits,
-        make_store(store),
-        {"p": "".join(TEXTS)},
-        window=window,
-        return_parents=0.2,
-        scope=scope,
-    )
+    made = compose(hits, make_store(store), {"p": "".join(TEXTS)}, window=window, return_parents=0.2, scope=scope)
     assert TEXTS[hidden].strip() not in made.text
     assert made.text
 

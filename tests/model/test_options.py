@@ -22,10 +22,7 @@ CASES: list[tuple[Callable[..., Any], str, str]] = [
     (Plan, "composer", "composers"),
 ]
 
-NAMELESS = [
-    (RetrievalConfig, "RetrievalConfig(token_budget=2000)"),
-    (AutoSettings, "AutoSettings(option=value)"),
-]
+NAMELESS = [(RetrievalConfig, "RetrievalConfig(token_budget=2000)"), (AutoSettings, "AutoSettings(option=value)")]
 
 
 @pytest.mark.parametrize(("make", "typo", "meant"), CASES)

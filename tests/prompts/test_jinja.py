@@ -142,10 +142,7 @@ def test_whatever_a_template_raises_is_one_kind_of_error(text: str) -> None:
 @pytest.mark.parametrize("template", [Template("{{ question }}"), Environment().from_string("x"), JinjaTemplate])
 def test_a_template_of_jinjas_own_is_refused_with_the_way_out(template: Any) -> None:
     # it has a render() too, with other arguments
-    for ask in (
-        lambda: made().chat(style=ChatStyle(template=template)),
-        lambda: made().prompt(template=template),
-    ):
+    for ask in (lambda: made().chat(style=ChatStyle(template=template)), lambda: made().prompt(template=template)):
         with pytest.raises(
             RetrivexError, match=r"it must have render\(question, sources, history\).*JinjaTemplate\(text\)"
         ):

@@ -38,11 +38,7 @@ class Row(BaseModel):
     metadata: dict[str, Any] = {}
 
 
-@pytest.mark.parametrize(
-    "make",
-    [dict, SimpleNamespace, Note, Row, Passage],
-    ids=lambda make: make.__name__,
-)
+@pytest.mark.parametrize("make", [dict, SimpleNamespace, Note, Row, Passage], ids=lambda make: make.__name__)
 def test_dictionaries_and_objects_come_back_as_they_are(make: Callable[..., Any]) -> None:
     passages = [make(id=name, text=name, score=score) for name, score in zip("abc", (0.2, 0.9, 0.5), strict=True)]
     made = Reorderer().reorder(passages)

@@ -166,10 +166,7 @@ def test_an_order_must_have_each_number_once(server: Server, order: Any) -> None
 
 def test_an_answer_that_was_cut_off_says_the_way_out(server: Server) -> None:
     server.respond = lambda body: chat('{"order": [1, ', "length")
-    with (
-        ListwiseReranker(server.url, "m") as reranker,
-        pytest.raises(RerankError, match=r"raise them with options=\{"),
-    ):
+    with ListwiseReranker(server.url, "m") as reranker, pytest.raises(RerankError, match=r"raise them with options=\{"):
         reranker.score("q", TEXTS)
 
 

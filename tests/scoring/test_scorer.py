@@ -262,11 +262,7 @@ def hedged(texts: dict[str, list[str]], hits: list[tuple[str, int]], coefficient
     return {unit.beginning for unit in plain if unit.hedged}
 
 
-LEAVES = {
-    "a": ["One two three four."],
-    "b": ["Five six seven eight."],
-    "c": ["Nine ten eleven twelve."],
-}
+LEAVES = {"a": ["One two three four."], "b": ["Five six seven eight."], "c": ["Nine ten eleven twelve."]}
 NEAR = [("a", 0), ("b", 0), ("c", 0)]
 
 

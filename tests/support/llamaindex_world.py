@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import (
-    BaseNode,
-    NodeWithScore,
-    QueryBundle,
-)
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
 from retrivex import RetrievalConfig
 

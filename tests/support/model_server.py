@@ -59,9 +59,7 @@ class ModelServer:
             "object": "chat.completion",
             "created": 1,
             "model": body["model"],
-            "choices": [
-                {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"},
-            ],
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         }
         if self.counts_tokens:
             made["usage"] = {

@@ -19,16 +19,7 @@ BUDGETS = (1000, 2000, 4000)
 def main() -> int:
     """Run every file at every budget."""
     asked = arguments(__doc__.splitlines()[0])
-    run(
-        "longbench",
-        asked,
-        dense=False,
-        sets=SETS,
-        retrievers="bm25",
-        hits=50,
-        composers=COMPOSERS,
-        budgets=BUDGETS,
-    )
+    run("longbench", asked, dense=False, sets=SETS, retrievers="bm25", hits=50, composers=COMPOSERS, budgets=BUDGETS)
     return 0
 
 

@@ -16,7 +16,7 @@ LENGTHS_PARAPHRASED = (4096, 16384, 131072)
 BUDGET = 2000
 CONFIGS = {
     # passages written as the baselines write them; numbers and marks of gaps take the room of a hit now and then
-    "balanced, no marks": RetrievalConfig(numbered=False, gap_markers=False),
+    "balanced, no marks": RetrievalConfig(numbered=False, gap_markers=False)
 }
 
 

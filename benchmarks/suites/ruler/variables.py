@@ -41,10 +41,7 @@ def variable_tracking() -> Task:
 def _sample(lines: int, letters: int, example: str, rng: random.Random) -> Sample:
     names = _names(HOPS + 1, letters, rng)
     value = str(rng.randrange(10_000, 99_999))
-    links = [
-        f"VAR {names[0]} = {value}",
-        *(f"VAR {name} = VAR {of}" for of, name in pairwise(names)),
-    ]
+    links = [f"VAR {names[0]} = {value}", *(f"VAR {name} = VAR {of}" for of, name in pairwise(names))]
     parts = [Marked(NOISE)] * lines
     for number, place in enumerate(sorted(rng.sample(range(lines), len(links)))):
         # RULER puts a space behind every link but the first

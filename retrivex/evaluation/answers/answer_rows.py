@@ -80,11 +80,7 @@ def answer_rows(
 
 
 def answer_sets(
-    rows: Iterable[Row],
-    sets: Iterable[EvidenceSet],
-    model: Model,
-    *,
-    report: Callable[[int, int], None] | None = None,
+    rows: Iterable[Row], sets: Iterable[EvidenceSet], model: Model, *, report: Callable[[int, int], None] | None = None
 ) -> AnsweredRows:
     """Do the same as `answer_rows` for a whole run, set by set: ids of questions may be the same in two sets.
 
@@ -119,10 +115,7 @@ def answer_sets(
 
 
 def _answer(
-    pairs: Sequence[tuple[Row, Question, str]],
-    model: Model,
-    scorers: Mapping[str, SetScorer],
-    problems: Counter[str],
+    pairs: Sequence[tuple[Row, Question, str]], model: Model, scorers: Mapping[str, SetScorer], problems: Counter[str]
 ) -> list[Row]:
     replies = model.ask([answer_request(row.set_name, question, context) for row, question, context in pairs])
     made: list[Row] = []

@@ -8,14 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from retrivex.errors import install_hint
-from retrivex.evaluation.report.grouping import (
-    family_of,
-    grouped,
-    hits_of,
-    interval_of,
-    plain,
-    values_of,
-)
+from retrivex.evaluation.report.grouping import family_of, grouped, hits_of, interval_of, plain, values_of
 from retrivex.evaluation.report.markdown import words
 from retrivex.evaluation.run.results import Row
 

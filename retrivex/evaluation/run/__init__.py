@@ -8,14 +8,4 @@ from retrivex.evaluation.run.runner import evaluate, write_run
 from retrivex.evaluation.run.sets import sets_of
 from retrivex.evaluation.run.summary import summarise
 
-__all__ = [
-    "MEASURES",
-    "ORDERS",
-    "Case",
-    "Index",
-    "Plan",
-    "evaluate",
-    "sets_of",
-    "summarise",
-    "write_run",
-]
+__all__ = ["MEASURES", "ORDERS", "Case", "Index", "Plan", "evaluate", "sets_of", "summarise", "write_run"]

@@ -60,12 +60,7 @@ class BM25:
     """
 
     def __init__(
-        self,
-        texts: Sequence[str],
-        *,
-        k1: float = K1,
-        b: float = B,
-        terms: Callable[[str], list[str]] = index_terms,
+        self, texts: Sequence[str], *, k1: float = K1, b: float = B, terms: Callable[[str], list[str]] = index_terms
     ) -> None:
         self._k1, self._b, self._terms = k1, b, terms
         counts = [Counter(terms(text)) for text in texts]

@@ -14,12 +14,7 @@ from retrivex.composer.requests import RequestError
 from retrivex.errors import quoted
 from retrivex.service.access import Access
 from retrivex.service.bodies import Body, read_body
-from retrivex.service.conventions.search import (
-    MAX_CONDITIONS,
-    Passage,
-    field_of,
-    find_passages,
-)
+from retrivex.service.conventions.search import MAX_CONDITIONS, Passage, field_of, find_passages
 from retrivex.service.engine import Engine
 
 _OPERATORS = {"gt": "above", "gte": "min", "lt": "below", "lte": "max"}

@@ -61,12 +61,7 @@ def find_passages(engine: Engine, access: Access, *, least: float, **asked: Any)
 
 def _passage_of(span: Span) -> Passage:
     where = span.chunks[0].metadata
-    place = {
-        "char_start": span.char_start,
-        "char_end": span.char_end,
-        "page": where.page,
-        "timestamp": where.timestamp,
-    }
+    place = {"char_start": span.char_start, "char_end": span.char_end, "page": where.page, "timestamp": where.timestamp}
     custom = dict(where.custom_metadata or {})
     return Passage(
         text=(span.prefix or "") + span.text,

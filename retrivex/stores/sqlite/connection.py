@@ -184,10 +184,7 @@ SchemaObject: TypeAlias = tuple[Any, Any, Any, Any]
 # what ANALYZE makes, which anybody may run on a file of theirs
 _STATISTICS = frozenset(
     ("table", name, name, f"CREATE TABLE {name}({columns})")
-    for name, columns in (
-        ("sqlite_stat1", "tbl,idx,stat"),
-        ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
-    )
+    for name, columns in (("sqlite_stat1", "tbl,idx,stat"), ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"))
 )
 
 

@@ -17,13 +17,7 @@ from retrivex.errors import StoreError
 from retrivex.stores.sqlite.connection import WRONG_VALUE, decoding
 from retrivex.stores.sqlite.ingest import DELETE_TERMS, INSERT_TERMS, terms_of
 from retrivex.stores.sqlite.rows import decode_text
-from retrivex.stores.sqlite.schema import (
-    EARLY_TABLES,
-    SCHEMA_VERSION,
-    VECTOR_TABLE,
-    add_count_columns,
-    schema_version,
-)
+from retrivex.stores.sqlite.schema import EARLY_TABLES, SCHEMA_VERSION, VECTOR_TABLE, add_count_columns, schema_version
 from retrivex.stores.sqlite.vector_table import count_change
 
 _WORDS_VERSION = 3  # from which on words are read as `retrivex.text.words` reads them

@@ -31,11 +31,7 @@ from support.haystack_world import BEES, CONFIG, QUESTION, TEXT, Blocking, Count
 
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id
 from retrivex.adapters.base.logs import log_once
-from retrivex.adapters.haystack import (
-    RetriVexRanker,
-    RetriVexRetriever,
-    chunk_store_from_documents,
-)
+from retrivex.adapters.haystack import RetriVexRanker, RetriVexRetriever, chunk_store_from_documents
 
 pytestmark = pytest.mark.integration
 

@@ -17,9 +17,7 @@ from haystack import Document
 from support.haystack_world import BEES, Blocking, Counted, cut, filled
 
 from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id, uuid5_id
-from retrivex.adapters.haystack import (
-    DocumentStoreChunkStore,
-)
+from retrivex.adapters.haystack import DocumentStoreChunkStore
 
 pytestmark = pytest.mark.integration
 

@@ -20,14 +20,7 @@ pytest.importorskip("llama_index.core", reason="needs llama-index-core", exc_typ
 
 from llama_index.core import Document, MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import HierarchicalNodeParser, MarkdownNodeParser, SentenceSplitter
-from llama_index.core.schema import (
-    BaseNode,
-    MetadataMode,
-    NodeRelationship,
-    QueryBundle,
-    RelatedNodeInfo,
-    TextNode,
-)
+from llama_index.core.schema import BaseNode, MetadataMode, NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from support.llamaindex_world import QUESTION, ROOMY, Fixed, ids_of
 

@@ -20,18 +20,13 @@ from support.milvus_collections import Recording, Server, numbers
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.adapters.base.fields import FieldMap, colon_id
-from retrivex.adapters.milvus import (
-    MilvusChunkStore,
-)
+from retrivex.adapters.milvus import MilvusChunkStore
 from retrivex.adapters.milvus.filters import Filter, any_of, parse_schema
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 _DESCRIBED: dict[str, Any] = {"fields": [{"name": "pk", "is_primary": True, "type": DataType.VARCHAR}]}

@@ -17,20 +17,12 @@ from support.scanning import scanned
 
 from retrivex import RetrievalConfig, SpanComposer
 from retrivex.adapters.base.fields import FieldMap, colon_id
-from retrivex.adapters.milvus import (
-    MILVUS_LAYOUTS,
-    MilvusChunkStore,
-    MilvusCollection,
-    MilvusRetriever,
-)
+from retrivex.adapters.milvus import MILVUS_LAYOUTS, MilvusChunkStore, MilvusCollection, MilvusRetriever
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 # ---- the retriever

@@ -21,18 +21,12 @@ from support.vector_contract import VectorContract
 
 from retrivex import Chunk
 from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
-from retrivex.adapters.milvus import (
-    MilvusChunkStore,
-    MilvusRetriever,
-)
+from retrivex.adapters.milvus import MilvusChunkStore, MilvusRetriever
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 class _OverMilvus(VectorContract):

@@ -48,12 +48,7 @@ def test_odd_names_of_tables_schemas_and_columns_are_names(postgres: Postgres) -
            '{"it''s": {"a%b": 7}}', '[1,0]' FROM generate_series(0, 4) AS n"""
     )
     fields = FieldMap(doc_id="doc id", chunk_id="chunk%id", text="the.text", page="meta.it's.a%b", scope="meta.it's.x")
-    options: dict[str, Any] = {
-        "schema": "my %s schema",
-        "fields": fields,
-        "id_name": "the id",
-        "vector_name": "em bed",
-    }
+    options: dict[str, Any] = {"schema": "my %s schema", "fields": fields, "id_name": "the id", "vector_name": "em bed"}
     table = '50% "off" - the; table'
     for make_id in (None, colon_id):
         store = PgvectorChunkStore(postgres.pool, table, make_id=make_id, **options)
@@ -70,9 +65,7 @@ def test_odd_names_of_tables_schemas_and_columns_are_names(postgres: Postgres) -
 def test_documents_and_numbers_may_be_of_any_type(postgres: Postgres, doc_type: str, number_type: str) -> None:
     table = postgres.table(f"id text, doc_id {doc_type}, chunk_id {number_type}, text text")
     doc = "12345" if doc_type == "bigint" else str(uuid.UUID(int=5))
-    postgres.admin.execute(
-        f"INSERT INTO {table} SELECT n, '{doc}', n, 'text ' || n FROM generate_series(0, 9) AS n",
-    )
+    postgres.admin.execute(f"INSERT INTO {table} SELECT n, '{doc}', n, 'text ' || n FROM generate_series(0, 9) AS n")
     store = PgvectorChunkStore(postgres.pool, table)
     windows = [
         Window(doc, 2, 5),
@@ -288,12 +281,7 @@ def test_writing_sets_columns_and_keys_and_leaves_the_rest(postgres: Postgres) -
 
 @pytest.mark.parametrize(
     ("path", "why"),
-    [
-        ("chunk_id", "a column of type"),
-        ("counts", "no such column"),
-        ("note", None),
-        ("meta.counts", None),
-    ],
+    [("chunk_id", "a column of type"), ("counts", "no such column"), ("note", None), ("meta.counts", None)],
 )
 def test_a_column_that_cannot_take_counts_says_why(postgres: Postgres, path: str, why: str | None) -> None:
     table = postgres.table(

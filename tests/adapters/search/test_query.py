@@ -16,9 +16,7 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.window import Window
 
 NAMES = ["a", "b", "it's", '"}]}', "*"]
-PROPERTIES = {
-    "properties": {"doc_id": {"type": "keyword"}, "n": {"type": "integer"}, "digits": {"type": "keyword"}},
-}
+PROPERTIES = {"properties": {"doc_id": {"type": "keyword"}, "n": {"type": "integer"}, "digits": {"type": "keyword"}}}
 window = st.builds(
     lambda name, start, size: Window(name, start, start + size),
     st.sampled_from(NAMES),

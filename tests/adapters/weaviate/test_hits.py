@@ -18,10 +18,7 @@ from weaviate.classes.data import DataObject
 
 from retrivex import Chunk, RetrievalConfig, SpanComposer
 from retrivex.adapters.base.fields import FieldMap, uuid5_id
-from retrivex.adapters.weaviate import (
-    WeaviateChunkStore,
-    WeaviateRetriever,
-)
+from retrivex.adapters.weaviate import WeaviateChunkStore, WeaviateRetriever
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks

@@ -34,11 +34,7 @@ from weaviate.exceptions import (
 from retrivex import Chunk
 from retrivex.adapters.base.collection import Scan
 from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id, uuid5_id
-from retrivex.adapters.weaviate import (
-    WeaviateChunkStore,
-    WeaviateCollection,
-    WeaviateRetriever,
-)
+from retrivex.adapters.weaviate import WeaviateChunkStore, WeaviateCollection, WeaviateRetriever
 from retrivex.errors import StoreError, StoreTimeoutError
 from retrivex.model.window import Window
 from retrivex.testing import StoreUnderTest, contract_chunks, odd_ids

@@ -35,13 +35,7 @@ def changed(path: tuple[str, ...], factor: float) -> set[str]:
         (("growth", "1000000", "ingest_cpu_us"), {"ingest_hours"}),
         (("growth", "1000000", "ms", "words_frequent"), {"words_cores"}),
         (("growth", "1000000", "ms", "vectors_exact"), {"vectors_cores"}),
-        (
-            (
-                "growth",
-                "tenant_alone_ms",
-            ),
-            {"tenant_cores"},
-        ),
+        (("growth", "tenant_alone_ms"), {"tenant_cores"}),
         (("queue", "context", "service_mean_ms"), {"composing_machines"}),
         (("shards", "files-10000000", "document", "cpu_p50_ms"), {"neighbours_cores"}),
         (("shards", "placed", "sets", "size_cv"), {"fullest"}),

@@ -133,9 +133,7 @@ def test_key_value_has_the_pair_as_evidence(key: str, gold_at: int | None, tmp_p
 
 def test_key_value_is_laid_out_as_published(tmp_path: Path) -> None:
     path = lines(tmp_path / "kv.jsonl", {"ordered_kv_records": PAIRS, "key": "k1", "value": "v1"})
-    assert list(datasets.key_value(path).documents.values()) == [
-        '{"k1": "v1",\n "key2": "value2",\n "k3": "v3"}',
-    ]
+    assert list(datasets.key_value(path).documents.values()) == ['{"k1": "v1",\n "key2": "value2",\n "k3": "v3"}']
     with pytest.raises(LoadError, match="gold_at is 3: there are 3, counted from 0"):
         datasets.key_value(path, 3)
 
@@ -221,11 +219,7 @@ def test_loogle_needs_all_quotes_of_a_question(tmp_path: Path) -> None:
     found = datasets.loogle(lines(tmp_path / "longdep_qa.jsonl", *records))
     assert quoted(found, 0) == []
     assert quoted(found, 1) == ["They sleep at night.", "Ants work."]
-    assert [line.partition(":")[0] for line in found.odd] == [
-        "line 1, question 1",
-        "line 1, question 3",
-        "line 2",
-    ]
+    assert [line.partition(":")[0] for line in found.odd] == ["line 1, question 1", "line 1, question 3", "line 2"]
 
 
 def test_loogle_with_a_question_in_each_line(tmp_path: Path) -> None:

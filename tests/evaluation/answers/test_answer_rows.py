@@ -8,14 +8,7 @@ import pytest
 
 import benchmarks.suites.published  # noqa: F401 - public sets are asked and scored as published
 from retrivex.errors import RetrivexError
-from retrivex.evaluation.answers import (
-    ModelReply,
-    ModelRequest,
-    Usage,
-    answer_measures,
-    answer_request,
-    answer_rows,
-)
+from retrivex.evaluation.answers import ModelReply, ModelRequest, Usage, answer_measures, answer_request, answer_rows
 from retrivex.evaluation.answers.answer_rows import NOT_GENERATED
 from retrivex.evaluation.answers.measures import set_scorer
 from retrivex.evaluation.questions.evidence import Evidence, Question

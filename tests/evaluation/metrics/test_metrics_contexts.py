@@ -110,9 +110,6 @@ def test_stop_words_may_be_a_list() -> None:
 
 
 def test_a_text_in_place_of_a_list_is_refused() -> None:
-    for measure in (
-        lambda: key_point_recall("one queen", ["one queen"]),
-        lambda: faithfulness("Bees", "Bees"),
-    ):
+    for measure in (lambda: key_point_recall("one queen", ["one queen"]), lambda: faithfulness("Bees", "Bees")):
         with pytest.raises(RetrivexError, match="give a list"):
             measure()

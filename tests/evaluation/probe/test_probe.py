@@ -176,14 +176,7 @@ def test_settings_out_of_range_are_one_clear_error(said: dict[str, object], mess
 
 @pytest.mark.parametrize(
     ("answer", "right"),
-    [
-        ("{}", True),
-        ("It is {}.", True),
-        ("**{commas}**", True),
-        ("{}0", False),
-        ("1{}", False),
-        ("", False),
-    ],
+    [("{}", True), ("It is {}.", True), ("**{commas}**", True), ("{}0", False), ("1{}", False), ("", False)],
 )
 def test_a_number_is_right_as_a_whole(answer: str, right: bool) -> None:
     class Says(Biased):

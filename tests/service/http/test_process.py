@@ -58,10 +58,7 @@ def test_a_folder_is_indexed_as_the_file_of_settings_says(tmp_path: Path) -> Non
     docs.mkdir()
     (docs / "bees.md").write_text("# Bees\n\nA hive has one queen.", encoding="utf-8")
     (tmp_path / "s.toml").write_text('db = "chosen.db"\nembed = "hashing-64"\n', encoding="utf-8")
-    with (
-        ServiceProcess(tmp_path, "docs", "--settings", "s.toml") as service,
-        _client(service.address) as client,
-    ):
+    with ServiceProcess(tmp_path, "docs", "--settings", "s.toml") as service, _client(service.address) as client:
         assert "queen" in client.post("/v1/query", json={"question": "Who rules the hive?"}).json()["text"]
     assert not (tmp_path / "retrivex.db").exists()
     with SQLiteStore(tmp_path / "chosen.db", read_only=True) as store:

@@ -42,11 +42,7 @@ RESULTS = {
                 "properties": {
                     "index": {"type": "integer", "minimum": 0},
                     "relevance_score": {"type": "number", "minimum": 0, "maximum": 1},
-                    "document": {
-                        "type": "object",
-                        "required": ["text"],
-                        "properties": {"text": {"type": "string"}},
-                    },
+                    "document": {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}},
                 },
             },
         },
@@ -172,13 +168,7 @@ def test_a_body_that_is_wrong_is_one_problem(client: Any, raw: bytes, status: in
 
 
 def test_keys_and_limits_hold(make_client: Any, tmp_path: Path) -> None:
-    client = make_client(
-        embed="hashing",
-        max_hits=2,
-        max_characters=100,
-        max_body_bytes=4000,
-        key_rate=100,
-    )
+    client = make_client(embed="hashing", max_hits=2, max_characters=100, max_body_bytes=4000, key_rate=100)
     keys = Keys(tmp_path / "keys.db")
     headers = {"Authorization": f"Bearer {keys.create('acme', ['acme'])[1]}"}
     for path, body in BODIES.items():

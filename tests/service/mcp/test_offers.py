@@ -87,7 +87,7 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
         ("open", {"citation": "bees.md#0-5", "around": 10**6}, "around is 1000000: it should be less than"),
     ]
     broken: list[tuple[str, tuple[Any, ...], str]] = [
-        ("call_tool", ("destroy", {}), "there is no tool 'destroy': call search or open"),
+        ("call_tool", ("destroy", {}), "there is no tool 'destroy': call search or open")
     ]
 
     async def ask() -> None:

@@ -20,12 +20,7 @@ from typer.testing import CliRunner
 from retrivex import OrderingStrategy, RetrievalConfig, SpanComposer
 from retrivex.cli import app
 from retrivex.config import Effort
-from retrivex.service.playground.page import (
-    bundle_modules,
-    read_files,
-    write_recording,
-    write_safe_json,
-)
+from retrivex.service.playground.page import bundle_modules, read_files, write_recording, write_safe_json
 from retrivex.service.playground.view import Answer, write_view
 
 MOST_BYTES = 150_000  # of the page, compressed

@@ -194,10 +194,7 @@ def test_a_file_that_became_read_only_says_so(path: Path, monkeypatch: pytest.Mo
     with SQLiteStore(path) as store:
         store.put(*page("d"))
     monkeypatch.setattr(sqlite_store, "connect", _with_pragma("query_only = ON"))
-    with (
-        SQLiteStore(path) as store,
-        pytest.raises(StoreError, match="the file is read-only: open it with"),
-    ):
+    with SQLiteStore(path) as store, pytest.raises(StoreError, match="the file is read-only: open it with"):
         store.put(*page("e"))
 
 

@@ -164,11 +164,7 @@ def test_batches_do_not_nest(store: SQLiteStore) -> None:
         (Document("d", "x", metadata={"a": object()}), [], "is not JSON"),
         (Document("d", "x", timestamp=float("nan")), [], "timestamp is NaN: give Unix seconds"),
         (Document("d", "x"), [Chunk("x", ChunkMetadata("e", 0))], r"chunk \('e', 0\) was given with the document 'd'"),
-        (
-            Document("d", "abc"),
-            [Chunk("x", ChunkMetadata("d", 0, 0, 1))],
-            r"offsets of \('d', 0\) lie",
-        ),
+        (Document("d", "abc"), [Chunk("x", ChunkMetadata("d", 0, 0, 1))], r"offsets of \('d', 0\) lie"),
         (
             Document("d", ""),
             [Chunk("x", ChunkMetadata("d", 0)), Chunk("y", ChunkMetadata("d", 0))],
@@ -176,11 +172,7 @@ def test_batches_do_not_nest(store: SQLiteStore) -> None:
         ),
         (Document("d", ""), [Chunk("x", ChunkMetadata("d", 0, parent_id="p\0"))], "parent_id is .* NUL"),
         (Document("d", ""), [Chunk("x", ChunkMetadata("d", 0, scope="p\0"))], "scope of .* NUL"),
-        (
-            Document("d", ""),
-            [Chunk("x", ChunkMetadata("d", 0, page=2**63))],
-            "whole numbers must fit 64 bits",
-        ),
+        (Document("d", ""), [Chunk("x", ChunkMetadata("d", 0, page=2**63))], "whole numbers must fit 64 bits"),
         (Document("d", ""), [Chunk("\udfff", ChunkMetadata("d", 0))], "text holds .* half of a surrogate pair"),
     ],
 )

@@ -238,10 +238,7 @@ def test_time_of_the_document_stands_in_for_the_chunks(store: SQLiteStore) -> No
 @pytest.mark.parametrize(
     ("where", "complaint"),
     [
-        (
-            {"title": "x"},
-            "'title': fields are doc_id, source, page, timestamp, heading and metadata",
-        ),
+        ({"title": "x"}, "'title': fields are doc_id, source, page, timestamp, heading and metadata"),
         ({"page; DROP TABLE chunks": 1}, "where names the field"),
         ({"page": {"gt": 3}}, r"where page is \{'gt': 3\}: the operators are min, max, above, below, contains, "),
         ({"page": {}}, "the operators are min, max, above, "),

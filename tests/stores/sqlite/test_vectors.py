@@ -82,11 +82,7 @@ def test_embeddings_of_the_chunks_are_taken_where_none_are_given(store: SQLiteSt
     ("vectors", "encoder", "complaint"),
     [
         ([[1.0, 0.0]], "other", "holds vectors of 'm' with 2 dimensions, these are of 'other' with 2"),
-        (
-            [[1.0, 0.0, 0.0]],
-            "m",
-            "holds vectors of 'm' with 2 dimensions, these are of 'm' with 3: use the",
-        ),
+        ([[1.0, 0.0, 0.0]], "m", "holds vectors of 'm' with 2 dimensions, these are of 'm' with 3: use the"),
     ],
 )
 def test_vectors_of_another_model_are_refused_until_the_old_ones_are_dropped(
