@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
 from retrivex.composer import SpanComposer
@@ -16,6 +17,7 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import finite
+from retrivex.model.question import takes_both_names
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
@@ -81,6 +83,7 @@ class RetriVex:
         self.retriever = _retriever_of(store, encoder) if retriever is None else _checked(retriever)
         self._parents = parent_store if parent_store is not None or not isinstance(store, SQLiteStore) else store
 
+    @takes_both_names
     def ask(
         self,
         query: str,
@@ -124,6 +127,7 @@ class RetriVex:
         made = self.composer.compose(kept, self.store, self._parents, query=query, scope=scope, **options)
         return self._account(made, cut)
 
+    @takes_both_names
     async def aask(
         self,
         query: str,
@@ -181,7 +185,14 @@ class RetriVex:
         return next((span for span in made.spans if keys & {(span.doc_id, n) for n in span.chunk_ids}), None)
 
     def _asked(self, k: int, scope: Scope, where: Mapping[str, Any] | None) -> dict[str, Any]:
-        return {"k": k, "scope": scope, **({} if where is None else {"where": where})}
+        if where is None:
+            return {"k": k, "scope": scope}
+        if "where" not in signature(self.retriever.retrieve).parameters:
+            raise StoreError(
+                f"where is {quoted(where)}: {type(self.retriever).__name__} takes none; leave it out, or give a "
+                "retriever=... that filters"
+            )
+        return {"k": k, "scope": scope, "where": where}
 
     def _kind(self, options: Mapping[str, Any]) -> str:
         return str(options.get("score_kind", self.composer.config.score_kind))

@@ -62,6 +62,16 @@ def test_hits_can_be_limited_by_metadata_of_the_store(store: SQLiteStore) -> Non
     assert {span.doc_id for span in made.spans} == {"wasps"}
 
 
+def test_a_filter_that_nobody_reads_is_refused() -> None:
+    with pytest.raises(StoreError, match=r"where is \{'year': 2024\}: Listed takes none; leave it out, or give"):
+        RetriVex(CHUNKS, config=CONFIG, retriever=hits()).ask("queen", where={"year": 2024})
+
+
+def test_the_question_has_both_names(store: SQLiteStore) -> None:
+    asked = RetriVex(store, None, CONFIG)
+    assert asked.ask(question="queen") == asked.ask("queen") == asyncio.run(asked.aask(question="queen"))  # type: ignore[call-arg]
+
+
 def hits(*found: tuple[str, int, float]) -> Listed:
     return Listed([SeedHit(CHUNKS[name, n], score) for name, n, score in found])
 
