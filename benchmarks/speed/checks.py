@@ -20,7 +20,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +35,7 @@ from retrivex.composer import call, pinned
 from retrivex.expansion import seeds
 from retrivex.merging import cuts, exclusions, parents, stored_cuts
 from retrivex.model.document import Document
-from retrivex.stores import InMemoryChunkStore, SQLiteStore, access
+from retrivex.stores import InMemoryChunkStore, SQLiteStore, access, memory
 from retrivex.tokens import get_tokenizer, stored
 
 RESULTS = Path(__file__).parents[1] / "results" / "checks.json"
@@ -83,10 +83,15 @@ def _believe_mapping(store: Mapping[Any, Chunk], windows: Sequence[Any]) -> list
     return [chunk for key in keys if (chunk := store.get(key)) is not None]
 
 
-def _believe_reply(
-    _: access.StoreAccess, request: access.ChunkRequest, found: Sequence[Chunk], requests: int, ends: Any = ()
-) -> access.ChunkReply:  # fmt: skip
-    return access.ChunkReply({chunk.key: chunk for chunk in found}, requests=requests, ends=ends)
+def _believe_reply(_: access.StoreAccess, request: access.ChunkRequest, found: Iterable[Chunk]) -> access.ChunkReply:
+    return access.ChunkReply({chunk.key: chunk for chunk in found})
+
+
+def _believe_parents(asked: access.StoreAccess, request: access.ParentRequest) -> dict[str, Any]:
+    store = asked.parent_store
+    if store is None or isinstance(store, Mapping):
+        return {name: store[name] for name in request.parent_ids if name in store} if store else {}
+    return dict(store.fetch_parents(request.parent_ids, asked.scope))
 
 
 def _believe_pinned(item: Any, tokenizer: Any, original: Callable[..., Span] = pinned.pinned_span) -> Span:
@@ -96,11 +101,11 @@ def _believe_pinned(item: Any, tokenizer: Any, original: Callable[..., Span] = p
 CHECKS = (
     Check("counts of a store: checksum, range, text", stored.CandidateCounts, "add", _believe_count),
     Check("cuts of a store: checksum, range, order", stored_cuts, "unpack", _believe_cuts),
-    Check("chunks of a mapping: filed under their own key", access, "_look_up", _believe_mapping),
+    Check("chunks of a mapping: filed under their own key", memory, "fetch_from_mapping", _believe_mapping),
     Check("chunks of a store: scope, asked for, one text each", access.StoreAccess, "_chunks", _believe_reply),
     Check("chunks of a store: are chunks", access, "_check_answer", list),
     Check("ends of rows: a set", access.StoreAccess, "_row_ends", lambda a: getattr(a.store, "row_ends", frozenset())),
-    Check("parents: asked for, scope", access.StoreAccess, "_parents", lambda _, __, g: access.ParentReply(g, None, 1)),
+    Check("parents: asked for, scope", access.StoreAccess, "_ask_parents", _believe_parents),
     Check("parents: told by chunks that may be seen", parents, "_find_uncovered", lambda *_: ""),
     Check("pinned spans: counted anew", pinned, "pinned_span", _believe_pinned),
     Check("pinned spans: shown once", exclusions.Exclusions, "left_of", lambda _, span: [(0, len(span.text))]),

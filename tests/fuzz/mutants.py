@@ -241,9 +241,13 @@ def _floats_alone(_: Any) -> Any:
 def _unasked_parents(original: Any) -> Any:
     """Take in all parents that a store gives."""
 
-    def parents(self: Any, request: Any, answer: Any) -> Any:
+    def parents(self: Any, request: Any) -> Any:
+        store = self.parent_store
+        if store is None or isinstance(store, Mapping):
+            return original(self, request)
+        answer = store.fetch_parents(request.parent_ids, self.scope)
         asked = replace(request, parent_ids=tuple(answer)) if isinstance(answer, Mapping) else request
-        return original(self, asked, answer)
+        return original(self, asked)
 
     return parents
 
@@ -284,7 +288,7 @@ MUTANTS = (
     Mutant("pinned spans keep the counts of other tokenizers", pinned, "pinned_span", _foreign_counts),
     Mutant("long runs of marks fail", cutter.UnitCutter, "cut", _long_runs_fail),
     Mutant("inexact spans excluded by their text alone", exclusions.Exclusions, "add", _inexact_forgotten),
-    Mutant("parents that nobody asked for are taken in", fetching.StoreAccess, "_parents", _unasked_parents),
+    Mutant("parents that nobody asked for are taken in", fetching.StoreAccess, "_ask_parents", _unasked_parents),
     Mutant("probabilities above 1", scorer, "probabilities", lambda original: lambda odds: 2 * original(odds)),
 )  # fmt: skip
 
