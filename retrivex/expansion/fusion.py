@@ -5,19 +5,54 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
-from retrivex.errors import HitError
+from retrivex.errors import HitError, quoted
 from retrivex.model.chunk import ChunkKey
 from retrivex.model.hit import SeedHit
+from retrivex.model.numbers import finite
 
 DEFAULT_RRF_K = 60
 """The constant of Cormack, Clarke and Buettcher (2009); larger flattens the advantage of the first ranks."""
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAULT_RRF_K) -> list[SeedHit]:
+def fuse(
+    rankings: Sequence[Sequence[SeedHit]], weights: Sequence[float] | None = None, by: Literal["rank", "score"] = "rank"
+) -> list[SeedHit]:
+    """Fuse the hits of several retrievers into one list, best first, for `SpanComposer.compose`.
+
+    Parameters
+    ----------
+    rankings : hits, best first, one sequence a retriever
+    weights : of the rankings, at least 0; None: all alike
+    by : `rank`, see `reciprocal_rank_fusion`, for scores that cannot be compared; `score`, see `relative_score_fusion`,
+        where larger scores are better in all of them
+
+    Raises
+    ------
+    HitError
+        If `by` is neither, there are not as many weights as rankings, or one is negative or not finite.
+
+    Examples
+    --------
+    >>> from retrivex.model.chunk import Chunk, ChunkMetadata
+    >>> bees, wasps = (Chunk(text, ChunkMetadata(text, 0)) for text in ("bees", "wasps"))
+    >>> words, meaning = [SeedHit(bees, 11.2), SeedHit(wasps, 3.0)], [SeedHit(wasps, 0.8), SeedHit(bees, 0.1)]
+    >>> [hit.chunk.text for hit in fuse([words, meaning], weights=(1, 3))]
+    ['wasps', 'bees']
+    """
+    if by not in ("rank", "score"):
+        raise HitError(f"by is {quoted(by)}: choose rank or score")
+    given = [1.0] * len(rankings) if weights is None else weights
+    return reciprocal_rank_fusion(rankings, weights=given) if by == "rank" else relative_score_fusion(rankings, given)
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[SeedHit]], k: int = DEFAULT_RRF_K, weights: Sequence[float] | None = None
+) -> list[SeedHit]:
     r"""Fuse rankings into one list, best first.
 
-    .. math:: \mathrm{score}(c) = \sum_{r \in \mathrm{rankings}} \frac{1}{k + \mathrm{rank}_r(c)}
+    .. math:: \mathrm{score}(c) = \sum_{r \in \mathrm{rankings}} \frac{w_r}{k + \mathrm{rank}_r(c)}
 
     with ranks from 1 and only over the rankings that hold the chunk. The scores of the hits play no part, so lists of
     different scales (BM25, cosine) may be mixed.
@@ -26,6 +61,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     ----------
     rankings : hits, best first, one sequence a ranking; a chunk listed twice in one of them counts at its best rank
     k : at least 0
+    weights : w, of the rankings, at least 0; None: all 1
 
     Returns
     -------
@@ -36,7 +72,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     Raises
     ------
     HitError
-        If `k` is negative.
+        If `k` is negative, or the weights do not fit.
 
     References
     ----------
@@ -53,11 +89,12 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[SeedHit]], k: int = DEFAU
     """
     if k < 0:
         raise HitError(f"k of reciprocal rank fusion is {k}: it must be at least 0; {DEFAULT_RRF_K} is usual")
+    given = [1.0] * len(rankings) if weights is None else _checked(weights, rankings)
     hits: dict[ChunkKey, SeedHit] = {}
     shares: dict[ChunkKey, list[float]] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, given, strict=True):
         for rank, key in enumerate(_distinct(ranking, hits), start=1):
-            shares.setdefault(key, []).append(1.0 / (k + rank))
+            shares.setdefault(key, []).append(weight / (k + rank))
     return _best_first(shares, hits)
 
 
@@ -102,13 +139,9 @@ def relative_score_fusion(rankings: Sequence[Sequence[SeedHit]], weights: Sequen
     >>> [(hit.chunk.text, hit.similarity_score) for hit in fused]
     [('wasps', 0.75), ('bees', 0.5), ('ants', 0.0)]
     """
-    if len(rankings) != len(weights):
-        raise HitError(f"{len(rankings)} rankings with {len(weights)} weights: give each ranking its weight")
-    if any(not 0 <= weight < math.inf for weight in weights):
-        raise HitError(f"weights are {tuple(weights)}: each must be a finite number of at least 0")
     hits: dict[ChunkKey, SeedHit] = {}
     shares: dict[ChunkKey, list[float]] = {}
-    for ranking, weight in zip(rankings, weights, strict=True):
+    for ranking, weight in zip(rankings, _checked(weights, rankings), strict=True):
         best: dict[ChunkKey, float] = {}
         for hit in ranking:
             hits.setdefault(hit.key, hit)
@@ -116,6 +149,14 @@ def relative_score_fusion(rankings: Sequence[Sequence[SeedHit]], weights: Sequen
         for key, share in _relative(best).items():
             shares.setdefault(key, []).append(weight * share)
     return _best_first(shares, hits)
+
+
+def _checked(weights: Sequence[float], rankings: Sequence[object]) -> Sequence[float]:
+    if len(rankings) != len(weights):
+        raise HitError(f"{len(rankings)} rankings with {len(weights)} weights: give each ranking its weight")
+    if any(finite(weight) is None or weight < 0 for weight in weights):
+        raise HitError(f"weights are {tuple(weights)}: each must be a finite number of at least 0")
+    return weights
 
 
 def _relative(scores: Mapping[ChunkKey, float]) -> dict[ChunkKey, float]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import HitError
-from retrivex.expansion.fusion import reciprocal_rank_fusion, relative_score_fusion
+from retrivex.expansion.fusion import fuse, reciprocal_rank_fusion, relative_score_fusion
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.hit import SeedHit
 
@@ -146,3 +146,37 @@ def test_relative_scores_need_a_weight_a_ranking() -> None:
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(HitError, match="each must be a finite number of at least 0"):
             relative_score_fusion([[hit("a")]], (wrong,))
+
+
+# ---- fuse
+
+
+@given(rankings, st.data())
+def test_weights_count_ranks_as_often(lists: list[list[SeedHit]], data: st.DataObject) -> None:
+    weights = data.draw(st.lists(st.integers(0, 4), min_size=len(lists), max_size=len(lists)))
+    repeated = [ranking for ranking, weight in zip(lists, weights, strict=True) for _ in range(weight)]
+    weighted = {item.key: item.similarity_score for item in fuse(lists, weights)}
+    expected = {item.key: item.similarity_score for item in fuse(repeated)}
+    assert weighted == pytest.approx({key: expected.get(key, 0.0) for key in weighted})
+    assert fuse(lists) == reciprocal_rank_fusion(lists)
+
+
+def test_fuse_goes_by_ranks_or_by_scores() -> None:
+    lists = [[hit("a", 9.0), hit("b", 8.9)], [hit("b", 0.8), hit("a", 0.1)]]
+    assert [item.chunk.metadata.doc_id for item in fuse(lists, (3, 1))] == ["a", "b"]
+    assert [item.chunk.metadata.doc_id for item in fuse(lists, (1, 3))] == ["b", "a"]
+    assert fuse(lists, HALVES, by="score") == relative_score_fusion(lists, HALVES)
+
+
+@pytest.mark.parametrize(
+    ("weights", "by", "message"),
+    [
+        ((1,), "rank", "2 rankings with 1 weights: give each ranking its weight"),
+        ((1, -1), "rank", r"weights are \(1, -1\): each must be a finite number of at least 0"),
+        ((1, "2"), "score", r"weights are \(1, '2'\): each must be a finite number of at least 0"),
+        (None, "votes", "by is 'votes': choose rank or score"),
+    ],
+)
+def test_fuse_refuses_what_is_no_weight(weights: object, by: object, message: str) -> None:
+    with pytest.raises(HitError, match=message):
+        fuse([[hit("a")], [hit("b")]], weights, by)  # type: ignore[arg-type]
