@@ -9,12 +9,14 @@ from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
 from retrivex.composer import SpanComposer
+from retrivex.composer.expand import NO_HITS
 from retrivex.composition.composition import Citation, Composition
 from retrivex.config import RetrievalConfig
 from retrivex.encoders.encoder import Encoder
-from retrivex.errors import ConfigError, StoreError, quoted
+from retrivex.errors import ConfigError, HitError, StoreError, quoted
+from retrivex.expansion.seeds import SeedHits, as_hit_lists
 from retrivex.merging.intervals import merge_windows
-from retrivex.model.chunk import ChunkKey, Scope, allowed_scopes
+from retrivex.model.chunk import ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import finite
 from retrivex.model.question import takes_both_names
@@ -22,9 +24,13 @@ from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
 from retrivex.retrieval.local import LocalRetriever
-from retrivex.stores import SQLiteStore, fetch_from_mapping
+from retrivex.stores import SQLiteStore
+from retrivex.stores.access import ChunkReply, ChunkRequest, StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 from retrivex.timeouts import in_thread
+from retrivex.tokens.cache import TokenCache
+from retrivex.tokens.stored import Believed, CandidateCounts
+from retrivex.tokens.tokenizer import get_tokenizer
 
 
 @runtime_checkable
@@ -177,11 +183,15 @@ class RetriVex:
         """
         keys = _keys_of(place)
         windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in keys)
-        known = fetch_from_mapping(self.store, windows) if isinstance(self.store, Mapping) else None
-        found = self.store.fetch(windows, scope) if known is None else known  # type: ignore[union-attr]
-        allowed = allowed_scopes(scope)
-        seeds = [SeedHit(chunk, 1.0) for chunk in found if chunk.metadata.scope in allowed]
-        made = self.composer.compose(seeds, self.store, scope=scope, **{**_WHOLE, "window": (before, after)})
+        own = self.composer.config
+        tokenizer = get_tokenizer(own.tokenizer)
+        counts = CandidateCounts(TokenCache(tokenizer), Believed(1))
+        access = StoreAccess(self.store, None, scope, own.store_timeout_s, True, counts)
+        reply = access.run(ChunkRequest(tuple(windows)))
+        assert isinstance(reply, ChunkReply)
+        config = RetrievalConfig(window=(before, after), store_timeout_s=own.store_timeout_s, **_WHOLE)
+        seeds = [SeedHit(chunk, 1.0) for chunk in reply.chunks.values()]
+        made = SpanComposer(config, tokenizer=tokenizer).compose(seeds, self.store, scope=scope)
         return next((span for span in made.spans if keys & {(span.doc_id, n) for n in span.chunk_ids}), None)
 
     def _asked(self, k: int, scope: Scope, where: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -199,6 +209,9 @@ class RetriVex:
 
     def _account(self, made: Composition, cut: Sequence[DroppedHit]) -> Composition:
         said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *made.warnings))
+        if cut and NO_HITS in said:
+            del said[NO_HITS]
+            said[f"all {len(cut)} hits are beyond the limits, first: {cut[0].detail}; loosen them"] = None
         if not cut and len(said) == len(made.warnings):
             return made
         return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))
@@ -208,11 +221,7 @@ _WHOLE: Mapping[str, Any] = {
     "token_budget": 10**9,
     "scoring": "weighted",
     "stop_on_heading_change": False,
-    "stop_on_change": (),
-    "grow_until": None,
-    "follow_links": 0,
-    "return_parents": "never",
-    "k": None,
+    "strict": True,
 }
 """Options that show everything around a place."""
 
@@ -265,8 +274,20 @@ class _Limits:
         if self.min_score is not None and finite(self.min_score) is None:
             raise ConfigError(f"min_score is {self.min_score!r}: it must be a finite number, or None")
 
-    def split(self, hits: Sequence[SeedHit], kind: str) -> tuple[list[SeedHit], list[DroppedHit]]:
-        """Return hits within the limits and those beyond, each in the order given."""
+    def split(self, given: SeedHits, kind: str) -> tuple[SeedHits, list[DroppedHit]]:
+        """Return hits within the limits and those beyond, each in the order given.
+
+        Raises
+        ------
+        HitError
+            If there are limits, and several hit lists or something that is no hit.
+        """
+        if self == _Limits(None, None, None):
+            return given, []
+        lists = as_hit_lists(given)
+        if len(lists) > 1:
+            raise HitError(f"{len(lists)} hit lists and a limit on hits: make them one list with fuse(lists)")
+        hits = lists[0] if lists else []
         sign = -1 if kind == "distance" else 1
         kept: set[int] = set()
         cut: dict[int, str] = {}

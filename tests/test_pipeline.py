@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, RetriVex, SeedHit
 from retrivex.encoders.encoder import HashingEncoder
-from retrivex.errors import ConfigError, StoreError
-from retrivex.stores import InMemoryChunkStore, SQLiteStore
+from retrivex.errors import ConfigError, HitError, StoreError
+from retrivex.stores import InMemoryChunkStore, SQLiteStore, fetch_from_mapping
 
 TEXTS = {
     "bees": ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs.", "Drones do not work.", "End."],
@@ -132,6 +132,24 @@ def test_a_bad_limit_is_named(limits: dict[str, Any], message: str) -> None:
         RetriVex(CHUNKS, config=CONFIG, retriever=hits(*FOUND)).ask("queen", **limits)
 
 
+def test_hits_go_to_the_composer_as_they_are_where_nothing_limits_them() -> None:
+    lists: Any = [[SeedHit(CHUNKS["bees", 1], 0.9)], [SeedHit(CHUNKS["wasps", 1], 0.9)]]
+    asked = RetriVex(CHUNKS, config=CONFIG, retriever=Listed(lists))
+    assert {span.doc_id for span in asked.ask("queen").spans} == {"bees", "wasps"}
+    with pytest.raises(HitError, match=r"2 hit lists and a limit on hits: make them one list with fuse\(lists\)"):
+        asked.ask("queen", max_documents=1)
+    with pytest.raises(HitError):
+        RetriVex(CHUNKS, config=CONFIG, retriever=Listed([None])).ask("queen", min_score=0.5)  # type: ignore[list-item]
+
+
+def test_limits_that_leave_nothing_are_said() -> None:
+    made = RetriVex(CHUNKS, config=CONFIG, retriever=hits(*FOUND)).ask("queen", min_score=2)
+    assert made.text == ""
+    assert made.warnings == (
+        "all 5 hits are beyond the limits, first: its score is worse than min_score=2; loosen them",
+    )
+
+
 def test_a_store_that_cannot_be_searched_is_named() -> None:
     with pytest.raises(StoreError, match="store is InMemoryChunkStore, which cannot be searched: give"):
         RetriVex(InMemoryChunkStore(CHUNKS.values()))
@@ -203,6 +221,40 @@ def test_around_stops_at_gaps_and_keeps_what_others_may_not_see() -> None:
         asked.around("bees")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="window"):
         asked.around(("bees", 1), before=-1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens_per_document": 5}, {"min_value": 0.99}, {"expand_top": 0}, {"pinned": [("bees", 3)]},
+        {"exclude": [("bees", 1)]}, {"effort": "lean"}, {"max_spans": 1, "k": 1},
+    ],
+)  # fmt: skip
+def test_around_does_not_depend_on_the_options(options: dict[str, Any]) -> None:
+    asked = RetriVex(CHUNKS, config=CONFIG.override(**options), retriever=hits())
+    found = asked.around(("bees", 2), 2, 2)
+    assert found is not None
+    assert found.chunk_ids == [0, 1, 2, 3, 4]
+
+
+class Failing:
+    """A store that fails at the n-th request."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def fetch(self, windows: Any, scope: Any = None) -> list[Chunk]:
+        self.left -= 1
+        if self.left == 0:
+            raise RuntimeError("postgresql://user:hunter2@host/db went away")
+        return fetch_from_mapping(CHUNKS, windows)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_around_says_that_the_store_fails(at: int) -> None:
+    with pytest.raises(StoreError, match="went away") as failed:
+        RetriVex(Failing(at), config=CONFIG, retriever=hits()).around(("bees", 1))
+    assert "hunter2" not in str(failed.value)
 
 
 def test_around_a_place_of_the_embedded_store(store: SQLiteStore) -> None:

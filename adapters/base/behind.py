@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from retrivex.errors import ChunkError, StoreError
@@ -17,21 +17,29 @@ T = TypeVar("T")
 FOUND = "neighbours come from %s, found behind the base retriever"
 """Said once, of a retriever that names no place for them."""
 
-_INNER = ("base_retriever", "retriever", "retrievers", "_retriever", "_retrievers", "_vector_retriever")
-"""How retrievers around others call those."""
+
+def leaves_of(base: Any, inner: Mapping[str, str]) -> list[Any]:
+    """Return the retrievers that search for another one.
+
+    Parameters
+    ----------
+    base : the outermost retriever
+    inner : by `kind_of` of retrievers that ask others and keep none of their results back: where those are
+    """
+    waiting, leaves = [base], []
+    for retriever in waiting:  # which grows
+        asked = getattr(retriever, inner.get(kind_of(retriever), ""), None)
+        if asked is None:
+            leaves.append(retriever)
+        else:
+            waiting += [one for one in (asked if isinstance(asked, list) else [asked]) if one not in waiting]
+    return leaves
 
 
-def retrievers_of(base: Any) -> Iterator[Any]:
-    """Return a retriever and those that it asks, the outermost first."""
-    waiting, seen = [base], set()
-    while waiting:
-        retriever = waiting.pop(0)
-        if id(retriever) in seen:
-            continue
-        seen.add(id(retriever))
-        yield retriever
-        inner = [found for name in _INNER if (found := getattr(retriever, name, None)) is not None]
-        waiting += [one for found in inner for one in (found if isinstance(found, (list, tuple)) else [found])]
+def kind_of(retriever: object) -> str:
+    """Return the name of a framework's own class, with its package: one derived from it may keep results back."""
+    kind = type(retriever)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
 
 
 def is_numbered(hit: Passage) -> bool:
@@ -39,9 +47,8 @@ def is_numbered(hit: Passage) -> bool:
     return hit.doc_id is not None and hit.chunk_id is not None
 
 
-@dataclass
 class HeldPieces(Generic[T]):
-    """Pieces that a store keeps in this process, numbered anew when they are others than before.
+    """Pieces that a store keeps in this process, numbered anew when they are others than before. Safe for threads.
 
     Parameters
     ----------
@@ -49,20 +56,26 @@ class HeldPieces(Generic[T]):
     number : a chunk store of them
     """
 
-    held: Callable[[], Sequence[T]]
-    number: Callable[[Sequence[T]], NumberedChunks]
-    _known: Sequence[T] = field(default=(), repr=False)
-    _numbered: NumberedChunks | None = field(default=None, repr=False)
+    def __init__(self, held: Callable[[], Sequence[T]], number: Callable[[Sequence[T]], NumberedChunks]) -> None:
+        self._held = held
+        self._number = number
+        self._known: tuple[Sequence[T], NumberedChunks | None] = ((), None)
+        self._lock = threading.Lock()
 
     def chunks(self) -> NumberedChunks | None:
         """Return the chunk store of the pieces of now; None, with a warning, where they cannot be numbered."""
-        held = self.held()
-        # by identity: pieces may be replaced where they are
-        if len(held) != len(self._known) or not all(map(operator.is_, held, self._known)):
-            self._known = held
-            try:
-                self._numbered = self.number(held)
-            except (ChunkError, StoreError) as error:
-                self._numbered = None
-                log_once(f"the pieces behind the retriever give no neighbours: {error}")
-        return self._numbered
+        with self._lock:  # who comes second waits for the numbers of the first
+            held = self._held()
+            known, numbered = self._known
+            # by identity: pieces may be replaced where they are
+            if len(held) != len(known) or not all(map(operator.is_, held, known)):
+                numbered = self._numbered(held)
+                self._known = (held, numbered)
+            return numbered
+
+    def _numbered(self, held: Sequence[T]) -> NumberedChunks | None:
+        try:
+            return self._number(held)
+        except (ChunkError, StoreError) as error:
+            log_once(f"the pieces behind the retriever give no neighbours: {error}")
+            return None

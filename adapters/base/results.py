@@ -23,7 +23,10 @@ from .logs import log_once
 
 def no_store(argument: str) -> str:
     """Return the warning of a retriever without a place for neighbours; `argument` is the one to pass."""
-    return f"no chunk store: hits cannot grow and are only merged where they touch; pass {argument}"
+    return (
+        "no chunk store: hits cannot grow and are only merged where they touch, as none is found behind the retriever, "
+        f"or it may keep neighbours out, as by a filter; pass {argument}"
+    )
 
 
 PLAIN_TEXT: Mapping[str, Any] = {

@@ -21,7 +21,7 @@ from retrivex.timeouts import in_thread
 
 from ..base.clients import check_limit
 from ..base.hits import check_retriever, hits_to_ask
-from .composer import DocumentComposer, SpanOptions, composer_of
+from .composer import DocumentComposer, SpanOptions, composer_of, keeps_back
 
 _OPTIONS = frozenset(field.name for field in fields_of(DocumentComposer)) - {"found"}
 _NESTED = ("retriever", "document_store", "chunk_store", "parent_store")
@@ -110,7 +110,7 @@ class RetriVexRetriever:
         """
         found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
         given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
-        return self._spans.compose(found, query, filtered=filters is not None, **given)
+        return self._spans.compose(found, query, filtered=self._filters(filters), **given)
 
     @component.output_types(documents=list[Document], warnings=list[str])
     async def run_async(
@@ -128,7 +128,7 @@ class RetriVexRetriever:
         else:
             found = (await in_thread(partial(self.retriever.run, **inputs)))["documents"]
         given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
-        return await self._spans.acompose(found, query, filtered=filters is not None, **given)
+        return await self._spans.acompose(found, query, filtered=self._filters(filters), **given)
 
     @takes_both_names
     def compose(
@@ -145,7 +145,11 @@ class RetriVexRetriever:
         """
         found = self.retriever.run(**self._inputs(query, query_embedding, filters, top_k))["documents"]
         given = {"query_embedding": query_embedding, "top_k": top_k, "scope": scope}
-        return self._spans.composition(found, query, filtered=filters is not None, **given)
+        return self._spans.composition(found, query, filtered=self._filters(filters), **given)
+
+    def _filters(self, given: dict[str, Any] | None) -> bool:
+        """Whether the hits of a call are filtered, by the call or by the retriever."""
+        return given is not None or keeps_back(self.retriever)
 
     def _inputs(
         self, query: str, query_embedding: list[float] | None, filters: dict[str, Any] | None, top_k: int | None

@@ -19,7 +19,7 @@ from retrivex.model.chunk import Scope
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
-from ..base.behind import FOUND, is_numbered, retrievers_of
+from ..base.behind import FOUND, is_numbered
 from ..base.clients import check_limit
 from ..base.fields import FieldMap, LayoutName, MakeId
 from ..base.hits import Placed, place
@@ -65,12 +65,17 @@ def composer_of(
 
 
 def _document_store_behind(retriever: Any) -> DocumentStore | None:
-    """Return the document store of a retriever; None where it filters: its filters may keep neighbours out."""
-    for one in retrievers_of(retriever):
-        store: DocumentStore | None = getattr(one, "document_store", None)
-        if callable(getattr(store, "filter_documents", None)):
-            return None if getattr(one, "filters", None) else store
-    return None
+    """Return the document store of a retriever of Haystack's own; None where it filters, or is of another kind."""
+    if keeps_back(retriever):
+        return None
+    stores = (getattr(retriever, name, None) for name in ("document_store", "_document_store"))
+    return next((store for store in stores if callable(getattr(store, "filter_documents", None))), None)
+
+
+def keeps_back(retriever: Any) -> bool:
+    """Whether a retriever may keep documents back, by its filters or in a way of its own."""
+    own = type(retriever).__module__.partition(".")[0] in ("haystack", "haystack_integrations")
+    return not own or any(getattr(retriever, name, None) for name in ("filters", "_filters"))
 
 
 @dataclass(frozen=True)

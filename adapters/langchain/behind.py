@@ -13,12 +13,14 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, Vector
 
 from retrivex.stores.protocol import AnyChunkStore
 
-from ..base.behind import HeldPieces, is_numbered, retrievers_of
+from ..base.behind import HeldPieces, is_numbered, kind_of, leaves_of
 from ..base.documents import Passage
 from ..base.fields import LAYOUTS, FieldMap, colon_id
 from .documents import chunk_store_from_documents
 from .stores import VectorStoreChunkStore
 
+_INNER = {"langchain_classic.EnsembleRetriever": "retrievers", "langchain_classic.MultiQueryRetriever": "retriever"}
+_BY_WORDS = ("langchain_community.BM25Retriever", "langchain_community.TFIDFRetriever")
 _NO_FILTERS = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 
 
@@ -90,15 +92,29 @@ def find_behind(base: Any, fields: FieldMap) -> Behind | None:
     Returns
     -------
     Behind | None
-        None where nothing is found, and where the retriever filters: neighbours may be what its filter keeps out.
+        None where nothing is found, and where `keeps_back`.
     """
-    for retriever in retrievers_of(base):
-        pieces = getattr(retriever, "docs", None)  # of retrievers by words
-        if _are_documents(pieces):
-            return _held(type(retriever).__name__, partial(list, pieces), fields)
+    if keeps_back(base):
+        return None
+    for retriever in leaves_of(base, _INNER):
         if isinstance(retriever, VectorStoreRetriever):
-            return None if set(retriever.search_kwargs) - _NO_FILTERS else _of_vectors(retriever.vectorstore, fields)
+            found = _of_vectors(retriever.vectorstore, fields)
+        else:
+            found = _held(type(retriever).__name__, partial(list, retriever.docs), fields)
+        if found is not None:
+            return found
     return None
+
+
+def keeps_back(base: Any) -> bool:
+    """Whether a retriever may keep documents back, by a filter or in a way of its own: neighbours may be among them."""
+    return not all(map(_shows_all, leaves_of(base, _INNER)))
+
+
+def _shows_all(retriever: Any) -> bool:
+    if type(retriever) is VectorStoreRetriever:
+        return not set(retriever.search_kwargs) - _NO_FILTERS
+    return kind_of(retriever) in _BY_WORDS
 
 
 def _of_vectors(vectors: VectorStore, fields: FieldMap) -> Behind | None:
@@ -139,7 +155,3 @@ def _as_document(piece: Any) -> Document:
     if isinstance(piece, Document):
         return piece
     return Document(page_content=piece["text"], metadata=piece["metadata"], id=piece["id"])
-
-
-def _are_documents(pieces: Any) -> bool:
-    return isinstance(pieces, (list, tuple)) and bool(pieces) and all(isinstance(piece, Document) for piece in pieces)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
+from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import Field, PrivateAttr, SkipValidation, field_validator
 
@@ -21,7 +24,7 @@ from ..base.fields import FieldMap
 from ..base.hits import Direction, Placed, check_retriever, hits_to_ask, place
 from ..base.logs import logger
 from ..base.results import PLAIN_TEXT, with_warnings
-from .behind import Behind, find_behind
+from .behind import Behind, find_behind, keeps_back
 from .composer import ComposerMixin
 from .documents import ALONE, SCORE_KEY, all_warnings, documents_of, read_document
 
@@ -60,8 +63,9 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
 
     Behind `base_retriever` neighbours are found in the pieces of `InMemoryVectorStore`, FAISS and retrievers by words,
     in the collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose
-    ids are `document:number`. A retriever that filters is left alone, as its filter may keep neighbours out. Where
-    nothing is found, hits cannot grow and are only merged where they touch, which is warned of.
+    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. A retriever
+    that filters, and any of another kind, is left alone, as it may keep neighbours out. Where nothing is found, hits
+    cannot grow and are only merged where they touch, which is warned of.
     """
 
     base_retriever: SkipValidation[RetrieverLike]
@@ -89,18 +93,28 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         elif self._alone:
             logger.warning("%s", ALONE)
 
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """Return the spans for a question; `config` reaches the base retriever, too, with what it configures."""
+        with _configured(config):
+            return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        """Do the same, awaiting the base retriever and the store."""
+        with _configured(config):
+            return await super().ainvoke(input, config, **kwargs)
+
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
         call = self._call({**overrides, **PLAIN_TEXT})
-        placed = self._place(call.base.invoke(query, config={"callbacks": run_manager.get_child()}), call)
+        placed = self._place(call.base.invoke(query, config=_child(run_manager)), call)
         return documents_of(self._composed(placed, query, call.options), placed, self.fields)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **overrides: Any
     ) -> list[Document]:
         call = self._call({**overrides, **PLAIN_TEXT})
-        placed = self._place(await call.base.ainvoke(query, config={"callbacks": run_manager.get_child()}), call)
+        placed = self._place(await call.base.ainvoke(query, config=_child(run_manager)), call)
         made = await self._acomposed(placed, query, call.options)
         return documents_of(made, placed, self.fields)
 
@@ -149,9 +163,30 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         kept = self._behind
         if self.chunk_store is not None or max(self.config.reach) == 0:
             return None
+        if keeps_back(self.base_retriever):  # asked at each call: a filter may have been set since
+            return None
         if kept is None or kept.base is not self.base_retriever:
             kept = self._behind = _KeptBehind(self.base_retriever, find_behind(self.base_retriever, self.fields))
         return kept.behind
+
+
+_CONFIG: ContextVar[RunnableConfig | None] = ContextVar("retrivex_run_config", default=None)
+"""Of the `invoke` that is under way: LangChain hands a retriever nothing of it but the callbacks."""
+
+
+@contextmanager
+def _configured(config: RunnableConfig | None) -> Iterator[None]:
+    token = _CONFIG.set(config)
+    try:
+        yield
+    finally:
+        _CONFIG.reset(token)
+
+
+def _child(run_manager: Any) -> RunnableConfig:
+    """Return the configuration for the base: what the caller configures, as a child run."""
+    given = _CONFIG.get() or {}
+    return {"configurable": given.get("configurable", {}), "callbacks": run_manager.get_child()}
 
 
 _OWN = ("k", "fetch_k", "scope", "query_embedding", "verbose")  # of `invoke`, and no options of the composer

@@ -8,8 +8,12 @@ from llama_index.core.storage.docstore import BaseDocumentStore
 
 from retrivex.errors import StoreError
 
-from ..base.behind import retrievers_of
+from ..base.behind import kind_of, leaves_of
 from .links import NodeStore, check_node_store
+
+_INNER = {"llama_index.QueryFusionRetriever": "_retrievers"}
+_OF_INDEXES = ("llama_index.VectorIndexRetriever", "llama_index.SummaryIndexRetriever")
+_FILTERS = ("_filters", "_doc_ids", "_kwargs")
 
 
 def find_behind(base: Any) -> NodeStore | None:
@@ -22,16 +26,25 @@ def find_behind(base: Any) -> NodeStore | None:
     Returns
     -------
     NodeStore | None
-        None where nothing is found, and where the retriever filters: neighbours may be what its filter keeps out.
+        None where nothing is found, and where `keeps_back`.
     """
-    for retriever in retrievers_of(base):
-        if getattr(retriever, "_filters", None) is not None:
-            return None
-        index = getattr(retriever, "_index", None)
-        for store in (getattr(index, "vector_store", None), getattr(index, "docstore", None)):
-            if _keeps_nodes(store):
-                return store
-    return None
+    leaves = leaves_of(base, _INNER)
+    if keeps_back(base):
+        return None
+    stores = [getattr(leaf._index, name, None) for leaf in leaves for name in ("vector_store", "docstore")]
+    return next(filter(_keeps_nodes, stores), None)
+
+
+def keeps_back(base: Any) -> bool:
+    """Whether a retriever may keep nodes back, by a filter or in a way of its own: neighbours may be among them."""
+    return not all(map(_shows_all, leaves_of(base, _INNER)))
+
+
+def _shows_all(retriever: Any) -> bool:
+    if kind_of(retriever) not in _OF_INDEXES or any(getattr(retriever, name, None) for name in _FILTERS):
+        return False
+    named = getattr(retriever, "_node_ids", None)  # `as_retriever` names all nodes of an index in memory
+    return not named or set(named) >= {*getattr(retriever._index.index_struct, "nodes_dict", {}).values()}
 
 
 def _keeps_nodes(store: Any) -> bool:

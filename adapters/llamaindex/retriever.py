@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import cached_property, partial
 from typing import Any, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -22,7 +23,7 @@ from retrivex.stores.protocol import AnyChunkStore
 from ..base.behind import FOUND
 from ..base.hits import check_retriever, hits_to_ask
 from ..base.logs import logger
-from .behind import find_behind
+from .behind import find_behind, keeps_back
 from .composer import SOURCES, NodeComposer, NodeOptions, StoreOptions
 
 _OF_NODES = ("config", "chunk_store", "docstore", "vector_store", "parent_store", "scope", "fields", "reranker")
@@ -43,8 +44,9 @@ class RetriVexRetriever(BaseRetriever):
     chunk_store : where neighbours are: `{(doc_id, chunk_id): Chunk}`, anything with `fetch(windows, scope)`, or nodes
     docstore, vector_store : one of them in place of `chunk_store`: neighbours are found along PREVIOUS and NEXT, by
         one `get_nodes` for every step outwards. With none of the three, the vector store or docstore of the base
-        retriever's index is taken, unless that retriever filters. Where there is none, hits cannot grow and are only
-        merged where they touch, which is warned of.
+        retriever's index is taken, if that is a `VectorIndexRetriever` or `SummaryIndexRetriever` that does not
+        filter, or a `QueryFusionRetriever` of such. Else hits cannot grow and are only merged where they touch, which
+        is warned of.
     parent_store : where parents are
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`), and no fewer than
         `max_spans`; None leaves it as it is
@@ -78,16 +80,27 @@ class RetriVexRetriever(BaseRetriever):
         self._base = check_retriever("base_retriever", base_retriever, "retrieve", "index.as_retriever()")
         self._fetch_k = hits_to_ask(fetch_k, composer.config.max_spans)
         given: NodeOptions = {**options, "chunk_store": chunk_store}
-        behind = None
-        if not any(given.get(name) for name in SOURCES) and max(composer.config.reach) > 0:
-            behind = find_behind(base_retriever)
-        if behind is not None:
-            given["docstore"] = behind
+        named = any(given.get(name) is not None for name in SOURCES)
+        behind = None if named or max(composer.config.reach) == 0 else find_behind(base_retriever)
+        self._make_alone = partial(NodeComposer, composer, **given)
+        self._grown: NodeComposer | None = None
+        if behind is None:
+            _ = self._alone  # what is wrong with it shows now, not at the first question
+        else:
             logger.info(FOUND, type(behind).__name__)
-        self._spans = NodeComposer(composer, **given)
+            self._grown = NodeComposer(composer, **{**given, "docstore": behind})
         super().__init__(
             callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)
         )
+
+    @cached_property
+    def _alone(self) -> NodeComposer:
+        return self._make_alone()
+
+    @property
+    def _spans(self) -> NodeComposer:
+        """With neighbours of the index, unless a filter was set since."""
+        return self._alone if self._grown is None or keeps_back(self._base) else self._grown
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = _set_fetch_k(self._base, self._fetch_k).retrieve(query_bundle)

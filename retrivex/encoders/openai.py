@@ -29,6 +29,7 @@ _ADVICE = {
 }
 _ADVICE_ELSE = "see that the texts are not too long for the model; smaller chunks (--size) are shorter"
 _SHOWN = 200  # characters of an endpoint's own words in an error
+_OF_OPENAI = ("OpenAI-Organization", "OpenAI-Project")
 _LOCAL_KEY = "none"  # the client insists on a key, servers at home do not read it
 
 
@@ -75,7 +76,11 @@ class OpenAIEncoder:
         self._place = Confidential(url, key)
         self._dimension = 0
         self._lock = threading.Lock()
-        self._client = openai.OpenAI(base_url=url, api_key=key or _LOCAL_KEY, timeout=timeout_s, max_retries=retries)
+        # the client would send the organisation and the project of the environment to any endpoint
+        kept_back = {} if url == _OPENAI else dict.fromkeys(_OF_OPENAI, openai.Omit())
+        self._client = openai.OpenAI(
+            base_url=url, api_key=key or _LOCAL_KEY, timeout=timeout_s, max_retries=retries, default_headers=kept_back
+        )
 
     def __repr__(self) -> str:
         return f"OpenAIEncoder({self._model!r}, {self._place.address!r})"
@@ -158,7 +163,7 @@ class OpenAIEncoder:
 
 
 def _check(model: str, url: str, key: str | None, batch_size: int) -> None:
-    if not model.strip():
+    if not isinstance(model, str) or not model.strip():
         raise EncoderError(f"model is {quoted(model)}: give its name at the endpoint, as in openai:bge-m3")
     if batch_size < 1:
         raise EncoderError(f"batch_size={batch_size}: a batch holds at least 1 text; 64 is usual")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -69,7 +70,7 @@ class LanguageModelReranker(Endpoint):
         advice = "see that url, api_key and model are right, and that the model takes a response_format of JSON"
         super().__init__(_complete(url), api_key=api_key, timeout_s=timeout_s, advice=advice, options=options)
         self.model = model
-        self._cap = SpendCap(max_tokens_spent)
+        self._cap = SpendCap(max_tokens_spent, ends=False)
         self._estimate = get_tokenizer("estimate")
 
     @property
@@ -113,22 +114,30 @@ class LanguageModelReranker(Endpoint):
         """Yield the requests for texts, and return their scores."""
 
     def _ask(self, body: Body) -> Any:
-        reserved, spent = self._reserve(body), 0
-        try:
-            answer = self._post(body)
-            spent = _tokens_of(answer, reserved)
-        finally:
-            self._cap.settle(reserved, spent)
-        return self._parse(answer)
+        with self._spending(body) as answered:
+            answered.append(self._post(body))
+        return self._parse(answered[0])
 
     async def _aask(self, body: Body) -> Any:
-        reserved, spent = self._reserve(body), 0
+        with self._spending(body) as answered:
+            answered.append(await self._apost(body))
+        return self._parse(answered[0])
+
+    @contextmanager
+    def _spending(self, body: Body) -> Iterator[list[Any]]:
+        """Reserve what a request may cost, and count what it did: all of it, where nobody knows what became of it."""
+        reserved = self._reserve(body)
+        answered: list[Any] = []
+        spent = reserved
         try:
-            answer = await self._apost(body)
-            spent = _tokens_of(answer, reserved)
+            yield answered
+            spent = _tokens_of(answered[0], reserved)
+        except RerankError as error:
+            if error.__cause__ is None:  # the endpoint refused it; else it may have been read, and its answer lost
+                spent = 0
+            raise
         finally:
             self._cap.settle(reserved, spent)
-        return self._parse(answer)
 
     def _body(self, system: str, asked: Mapping[str, Any], schema: Mapping[str, Any], room: int) -> Body:
         """Return a request whose answer has one field; `room` is for the tokens of the answer."""
@@ -148,8 +157,8 @@ class LanguageModelReranker(Endpoint):
         tokens = sum(self._estimate.count_many([message["content"] for message in body["messages"]])) + int(room)
         if not self._cap.reserve(tokens):
             raise RerankError(
-                f"max_tokens_spent={self._cap.most:,} is reached, {self._cap.spent:,} tokens are spent: "
-                f"{self._address} is not asked any more; raise it, or rerank fewer or shorter texts"
+                f"max_tokens_spent={self._cap.most:,} has no room for a request of {tokens:,} tokens where "
+                f"{self._cap.spent:,} are spent: {self._address} is not asked; raise it, or give fewer or shorter texts"
             )
         return tokens
 

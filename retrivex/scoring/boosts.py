@@ -134,6 +134,9 @@ class Section:
                 raise ConfigError(f"log_odds of {title!r} is {value!r}: it must be a finite number")
         object.__setattr__(self, "log_odds", {title.casefold(): value for title, value in self.log_odds.items()})
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self.log_odds.items()))
+
     def __call__(self, chunk: Chunk) -> float:
         """Return what is added to the log-odds of a chunk."""
         titles = [title.casefold() for title in reversed(chunk.metadata.heading_path or ())]

@@ -11,6 +11,7 @@ class SpendCap:
     Parameters
     ----------
     most : None for no cap
+    ends : whether one request that may not go ends the run, so that no sweep is left with holes all over
 
     Examples
     --------
@@ -22,20 +23,20 @@ class SpendCap:
     (40, True)
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, *, ends: bool = True) -> None:
         self.most = most
+        self.ends = ends
         self.spent = 0
         self.reached = False
         self._reserved = 0
         self._lock = threading.Lock()
 
     def reserve(self, tokens: int) -> bool:
-        """Return whether a request of `tokens` at most may go; once one may not, none may any more."""
+        """Return whether a request of `tokens` at most may go; with `ends`, once one may not, none may any more."""
         with self._lock:
-            # what is smaller would still fit, but then a sweep would be left with holes all over
-            if self.most is not None and self.spent + self._reserved + tokens > self.most:
-                self.reached = True
-            if self.reached:
+            beyond = self.most is not None and self.spent + self._reserved + tokens > self.most
+            self.reached = self.reached or (beyond and self.ends)
+            if beyond or self.reached:
                 return False
             self._reserved += tokens
             return True

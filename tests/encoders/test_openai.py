@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,23 @@ def test_the_key_of_the_environment_goes_to_no_other_address(server: Server, mon
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-environment")
     OpenAIEncoder("m", server.url).encode(["a"])
     assert server.asked[0][2] == "Bearer none"
+
+
+def test_what_belongs_to_openai_goes_to_no_other_address(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-environment")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-environment")
+    sent: list[str] = []
+    seen = BaseHTTPRequestHandler.parse_request
+
+    def note(self: BaseHTTPRequestHandler) -> bool:
+        read = seen(self)
+        sent.append(str(self.headers).lower())
+        return read
+
+    monkeypatch.setattr(BaseHTTPRequestHandler, "parse_request", note)
+    OpenAIEncoder("m", server.url).encode(["a"])
+    assert "authorization: bearer none" in sent[0]
+    assert "of-environment" not in sent[0]
 
 
 def test_failures_that_may_pass_are_tried_again(server: Server) -> None:

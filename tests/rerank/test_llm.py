@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -185,9 +188,34 @@ def test_the_spend_cap_ends_the_asking(server: Server) -> None:
         asked = len(server.asked)
         assert 0 < asked < 9
         assert reranker.tokens_spent == 40 * asked <= 300
-        assert f"max_tokens_spent=300 is reached, {40 * asked} tokens are spent" in str(reply.problem)
+        said = rf"max_tokens_spent=300 has no room for a request of \d+ tokens where {40 * asked} are spent"
+        assert re.search(said, str(reply.problem))
         assert Reranking(reranker).scores("q", ["a"]).scores is None
     assert len(server.asked) == asked
+
+
+def test_a_text_that_is_too_long_for_the_cap_is_refused_alone(server: Server) -> None:
+    with PointwiseReranker(server.url, "m", max_tokens_spent=1500) as reranker:
+        with pytest.raises(RerankError, match="has no room for a request"):
+            reranker.score("q", ["long " * 3000])
+        assert len(reranker.score("q", ["a"])) == 1
+
+
+def test_what_may_have_been_read_before_the_time_was_up_is_spent(server: Server) -> None:
+    def late(body: Any) -> Any:
+        time.sleep(0.4)
+        return by_drones(body)
+
+    server.respond = late
+    with PointwiseReranker(server.url, "m", max_tokens_spent=300, timeout_s=0.1) as reranker:
+        with pytest.raises(RerankError, match="cannot be reached"):
+            reranker.score("q", ["a"])
+        assert reranker.tokens_spent > 64
+        for _ in range(9):
+            with suppress(RerankError):
+                reranker.score("q", ["a"])
+        assert reranker.tokens_spent <= 300
+    assert len(server.asked) <= 4
 
 
 def test_where_the_endpoint_counts_nothing_the_estimate_is_spent(server: Server) -> None:

@@ -46,6 +46,19 @@ def test_what_is_filtered_is_left_alone() -> None:
     assert contents(named.run("queen", filters=EVERYTHING)) == GROWN
 
 
+def test_filters_that_are_set_later_count_and_other_kinds_are_left_alone() -> None:
+    base = InMemoryBM25Retriever(filled(BEES))
+    retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    assert contents(retriever.run("queen")) == GROWN
+    base.filters = EVERYTHING
+    assert contents(retriever.run("queen")) == ["A hive has one queen."]
+
+    class Own(InMemoryBM25Retriever):
+        """Keeps results back in a way of its own."""
+
+    assert contents(RetriVexRetriever(Own(filled(BEES)), CONFIG, fetch_k=1).run("queen")) == ["A hive has one queen."]
+
+
 @pytest.mark.parametrize("documents", [[Document(content="A hive has one queen.")], []])
 def test_hits_without_numbers_and_no_store_are_warned_of(documents: list[Document]) -> None:
     bases: list[Any] = [InMemoryBM25Retriever(filled(documents)), Found(documents)]

@@ -5,6 +5,7 @@ import copy
 import logging
 import pickle
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document
 from langchain_core.retrievers import RetrieverLike
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.runnables import ConfigurableField
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 from langchain_qdrant import QdrantVectorStore
 from support.langchain_world import BEES, QUESTION, ROOMY, Bags, Fixed, cut
 
@@ -78,28 +80,76 @@ def test_pieces_that_change_are_numbered_anew() -> None:
 
 def around(kind: str) -> RetrieverLike:
     words = BM25Retriever.from_documents(BEES, k=1, preprocess_func=lambda text: text.strip(".").split())
-    if kind == "words":
-        return words
-    if kind == "ensemble":
-        return EnsembleRetriever(retrievers=[Fixed(documents=[]), words])
-    return ContextualCompressionRetriever(
-        base_compressor=DocumentCompressorPipeline(transformers=[]), base_retriever=words
-    )
+    return words if kind == "words" else EnsembleRetriever(retrievers=[words, words])
 
 
-@pytest.mark.parametrize("kind", ["words", "ensemble", "compressed"])
-def test_retrievers_by_words_and_around_others_are_looked_into(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["words", "ensemble"])
+def test_retrievers_by_words_and_ensembles_are_looked_into(kind: str) -> None:
     assert shown(RetriVexRetriever(around(kind), CONFIG, fetch_k=1)) == [
         "Bees live in hives. A hive has one queen. She lays all eggs."
     ]
 
 
-def test_a_retriever_that_filters_is_left_alone() -> None:
-    only = {"k": 1, "filter": lambda document: "queen" in document.page_content}
-    base = InMemoryVectorStore.from_documents(BEES, Bags()).as_retriever(search_kwargs=only)
-    made = RetriVexRetriever(base, CONFIG).compose("queen")
+class Own(VectorStoreRetriever):
+    """Keeps results back in a way of its own."""
+
+
+def alone(kind: str) -> RetrieverLike:
+    vectors = InMemoryVectorStore.from_documents(BEES, Bags())
+    base = vectors.as_retriever(search_kwargs={"k": 1})
+    if kind == "filter":
+        return vectors.as_retriever(search_kwargs={"k": 1, "filter": lambda one: "queen" in one.page_content})
+    if kind == "derived":
+        return Own(vectorstore=vectors, search_kwargs={"k": 1})
+    if kind == "ensemble with another kind":
+        return EnsembleRetriever(retrievers=[base, Fixed(documents=BEES[1:2])])
+    return ContextualCompressionRetriever(
+        base_compressor=DocumentCompressorPipeline(transformers=[]), base_retriever=base
+    )
+
+
+@pytest.mark.parametrize("kind", ["filter", "derived", "ensemble with another kind", "compressor"])
+def test_a_retriever_that_may_keep_documents_back_is_left_alone(kind: str) -> None:
+    made = RetriVexRetriever(alone(kind), CONFIG, fetch_k=None).compose("queen")
     assert made.warnings[0].startswith("no chunk store: hits cannot grow")
+    assert "may keep neighbours out, as by a filter" in made.warnings[0]
     assert all(len(span.chunks) == 1 for span in made.spans)
+
+
+def test_a_filter_that_is_set_later_counts() -> None:
+    base = InMemoryVectorStore.from_documents(BEES, Bags()).as_retriever()
+    retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    assert len(retriever.compose("one queen").spans[0].chunks) == 3
+    base.search_kwargs["filter"] = lambda one: True
+    assert len(retriever.compose("one queen").spans[0].chunks) == 1
+
+
+def test_what_a_call_configures_reaches_the_base() -> None:
+    pieces = [*cut("bees", "A hive has one queen."), *cut("wasps", "A nest has one queen.")]
+    base = InMemoryVectorStore.from_documents(pieces, Bags()).as_retriever()
+    of_user = base.configurable_fields(search_kwargs=ConfigurableField(id="search"))
+    retriever = RetriVexRetriever(of_user, CONFIG)
+    only = {"search": {"filter": lambda one: one.metadata["doc_id"] == "wasps"}}
+    for made in (
+        retriever.invoke("one queen", {"configurable": only}),
+        asyncio.run(retriever.ainvoke("one queen", {"configurable": only})),
+        retriever.batch(["one queen"], {"configurable": only})[0],
+    ):
+        assert [document.page_content for document in made] == ["A nest has one queen."]
+    assert len(retriever.invoke("one queen")) == 2
+
+
+def test_threads_that_ask_first_all_see_neighbours() -> None:
+    pieces = cut("bees", *(f"Bees do thing {n} in hive {n}." for n in range(3000)))
+    base = InMemoryVectorStore.from_documents(pieces[:5], Bags()).as_retriever()
+    base.vectorstore.store.update(  # type: ignore[attr-defined]
+        {str(n): {"id": str(n), "vector": [0.0] * 64, "text": p.page_content, "metadata": p.metadata}
+         for n, p in enumerate(pieces[5:], 5)}
+    )  # fmt: skip
+    retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: retriever.compose("thing 2"), range(4)))
+    assert {len(one.spans[0].chunks) for one in made} == {3}
 
 
 def test_what_another_tenant_has_is_not_found() -> None:

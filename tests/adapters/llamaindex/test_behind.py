@@ -13,7 +13,7 @@ pytest.importorskip("llama_index.core", reason="needs llama-index-core", exc_typ
 from llama_index.core import Document, MockEmbedding, StorageContext, SummaryIndex, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.retrievers import QueryFusionRetriever, VectorIndexRetriever
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
@@ -64,13 +64,35 @@ def test_a_retriever_around_others_is_looked_into() -> None:
     assert len(grown[0].node.text) > len(base.retrieve("hour")[0].node.text)
 
 
-def test_a_retriever_that_filters_and_one_with_nothing_behind_it_are_left_alone(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value="a")])
-    filtered = index_of("docstore").as_retriever(filters=filters)
-    for base in (filtered, Fixed([(NODES[1], 0.9)])):
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "retrivex.adapters"):
-            RetriVexRetriever(base, CONFIG)
-        assert "no chunk store: hits cannot grow" in caplog.text
+ONLY = MetadataFilters(filters=[MetadataFilter(key="tenant", value="a")])
+
+
+class Own(VectorIndexRetriever):
+    """Keeps results back in a way of its own."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: index_of("docstore").as_retriever(filters=ONLY),
+        lambda: VectorIndexRetriever(index_of("docstore"), node_ids=[NODES[0].node_id]),
+        lambda: index_of("docstore").as_retriever(vector_store_kwargs={"where": {"tenant": "a"}}),
+        lambda: QueryFusionRetriever([index_of("docstore").as_retriever(filters=ONLY)], llm=MockLLM(), num_queries=1),
+        lambda: Own(index_of("docstore")),
+        lambda: Fixed([(NODES[1], 0.9)]),
+    ],
+)
+def test_a_retriever_that_may_keep_nodes_back_is_left_alone(make: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "retrivex.adapters"):
+        RetriVexRetriever(make(), CONFIG)
+    assert "no chunk store: hits cannot grow" in caplog.text
+
+
+def test_a_filter_that_is_set_later_counts() -> None:
+    base = index_of("docstore").as_retriever(similarity_top_k=1)
+    retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    before = retriever.compose("hour")
+    base._doc_ids = ["bees"]
+    after = retriever.compose("hour")
+    assert len(after.spans[0].chunks) == 1 < len(before.spans[0].chunks)
+    assert after.warnings[0].startswith("no chunk store")
