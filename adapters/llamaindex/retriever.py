@@ -82,13 +82,14 @@ class RetriVexRetriever(BaseRetriever):
         given: NodeOptions = {**options, "chunk_store": chunk_store}
         named = any(given.get(name) is not None for name in SOURCES)
         behind = None if named or max(composer.config.reach) == 0 else find_behind(base_retriever)
-        self._make_alone = partial(NodeComposer, composer, **given)
+        self._make_alone = partial(NodeComposer, composer, **given)  # which keeps what is given now
         self._grown: NodeComposer | None = None
         if behind is None:
             _ = self._alone  # what is wrong with it shows now, not at the first question
         else:
             logger.info(FOUND, type(behind).__name__)
-            self._grown = NodeComposer(composer, **{**given, "docstore": behind})
+            given["docstore"] = behind
+            self._grown = NodeComposer(composer, **given)
         super().__init__(
             callback_manager if callback_manager is not None else getattr(base_retriever, "callback_manager", None)
         )
