@@ -1,10 +1,11 @@
 """Build the documentation site: the pages of `docs/`, and the files of the repository that they lead to.
 
 `build/docs` gets a copy of `docs/`, and under `repository/` what its pages lead to outside of it, so that every link
-works from a file system: pages that they name as pages, what those name in turn as plain text. zensical then builds
+works from a file system; what those name in turn is on no page of the site, which says so. zensical then builds
 `build/site`. Exits with 1 where a link, a picture or an anchor leads nowhere, or the site is too large.
 """
 
+import json
 import os
 import re
 import shutil
@@ -15,12 +16,24 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import griffe
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 STAGE = ROOT / "build" / "docs"
 SITE = ROOT / "build" / "site"
 PACKAGE = ROOT / "build" / "package"
 MAX_BYTES = 5_000_000
+ELSEWHERE = STAGE / "repository" / "elsewhere.md"
+MOST_SEARCHED = 1_500  # characters of a section that search reads
+SHORTER = (  # what mkdocstrings writes around each parameter
+    (re.compile(r"<span title=[^>]*>([^<]*)</span>"), r"\1"),
+    (re.compile(r"<div class=doc-md-description> <p>((?:(?!<p>|</?div).)*)</p> </div>"), r"\1"),
+    (re.compile(r'<div class="doc doc-children"> </div>'), ""),
+    (re.compile(r' class="doc-section-item field-body"'), ""),
+)
+CONTENTS = '<nav class="md-nav md-nav--secondary"'
+ONE_INDEX = re.compile(r'location\.protocol==="file:"(?=\?\w+\(`\$\{new URL\("search\.js")')
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"""(\]\(|^\[[\w-]+\]:\ |(?:src|href)=")(?![a-z]+:|\#)([^)\s"#]+)""", re.MULTILINE)
 
@@ -41,8 +54,7 @@ def place(path: Path, pages: set[Path]) -> Path:
     """Return where a file of the repository stands in the site's sources."""
     if path.is_relative_to(DOCS):
         return STAGE / path.relative_to(DOCS)
-    staged = STAGE / "repository" / path.relative_to(ROOT)
-    return staged if path in pages or path.suffix != ".md" else staged.with_suffix(".txt")
+    return STAGE / "repository" / path.relative_to(ROOT) if path in pages or path.suffix != ".md" else ELSEWHERE
 
 
 def stage_page(page: Path, pages: set[Path]) -> None:
@@ -67,14 +79,48 @@ def stage() -> None:
     own = set(DOCS.rglob("*.md"))
     pages = own | {target for page in own for target in list_targets(page) if target.suffix == ".md"}
     files = pages | {target for page in pages for target in list_targets(page)} | set((DOCS / "assets").iterdir())
-    for path in files:
+    for path in (path for path in files if place(path, pages) != ELSEWHERE):
         place(path, pages).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place(path, pages))
     for page in pages:
         stage_page(page, pages)
+    ELSEWHERE.write_text("# In the repository\n\nThis file is not a part of the site: it is in the repository alone.\n")
     ignore = shutil.ignore_patterns("__pycache__", "adapters")
     shutil.copytree(ROOT / "retrivex", PACKAGE / "retrivex", ignore=ignore)
     shutil.copytree(ROOT / "adapters", PACKAGE / "retrivex" / "adapters", ignore=ignore)
+
+
+def without_second_contents(text: str) -> str:
+    """Drop the list of a page's headings from the navigation: it stands beside the text, and on phones under a button."""
+    start = text.find(CONTENTS)
+    if start == text.rfind(CONTENTS):
+        return text
+    depth = 0
+    for tag in re.finditer(r"<(/?)nav\b", text[start:]):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return text[:start] + text[start + tag.end() + 1 :]
+    return text
+
+
+def slim() -> None:
+    """Drop what no reader sees: the theme's other variant, the second copy of an index, elements around text."""
+    shutil.rmtree(SITE / "assets" / "stylesheets" / "classic")
+    [bundle] = (SITE / "assets" / "javascripts").glob("bundle.*.js")
+    text, found = ONE_INDEX.subn("true", bundle.read_text(encoding="utf-8"))
+    if found == 1:
+        bundle.write_text(text, encoding="utf-8")
+        (SITE / "search.json").unlink()
+    index = json.loads((SITE / "search.js").read_text(encoding="utf-8").removeprefix("var __index = ").rstrip("; \n"))
+    for item in index["items"]:
+        item["text"] = re.sub(r"(?:</?(?:p|div|ul|li|span)\b[^>]*>|\s)+", " ", item["text"])[:MOST_SEARCHED]
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    (SITE / "search.js").write_text(f"var __index = {text};", encoding="utf-8")
+    for path in SITE.rglob("*.html"):
+        text = without_second_contents(path.read_text(encoding="utf-8"))
+        for pattern, short in SHORTER:
+            text = pattern.sub(short, text)
+        path.write_text(text, encoding="utf-8")
 
 
 class Page(HTMLParser):
@@ -112,11 +158,25 @@ def find_broken() -> Iterator[str]:
                 yield f"{path.relative_to(SITE)}: {link}: no such anchor"
 
 
+def find_undocumented() -> Iterator[str]:
+    """Yield a line for each name of the reference that has no docstring."""
+    package = griffe.load("retrivex", search_paths=[PACKAGE], resolve_aliases=True)
+    for page in sorted((DOCS / "reference" / "api").glob("*.md")):
+        for path in re.findall(r"^::: retrivex\.(\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            found = package[path]
+            names = [found, *(found[name] for name in found.exports or ())] if found.is_module else [found]
+            for name in names:
+                if not name.has_docstring:
+                    yield f"{page.relative_to(ROOT)}: {name.path} has no docstring"
+
+
 if __name__ == "__main__":
     stage()
     zensical = Path(sys.executable).with_name("zensical")
-    code = subprocess.run([zensical, "build", "--strict"], cwd=ROOT).returncode
-    problems = list(find_broken())
+    code = subprocess.run([zensical, "build", "--clean", "--strict"], cwd=ROOT).returncode
+    if not code:
+        slim()
+    problems = [*find_undocumented(), *find_broken()]
     size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file())
     if size > MAX_BYTES:
         problems.append(f"the site has {size:,} bytes, more than {MAX_BYTES:,}")
