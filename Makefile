@@ -141,7 +141,7 @@ pages: $(call ready,core)
 	$(CORE)/python -m benchmarks.report.tables --check
 	$(CORE)/python -m benchmarks.report.report --check
 
-# The documentation site, into build/site: a link or an anchor that leads nowhere fails.
+# The documentation site, into build/site: a link that leads nowhere and a public name without docstring fail.
 docs: $(call ready,docs)
 	.venv/docs/bin/python .ci/build_site.py
 
@@ -150,6 +150,7 @@ lint: $(call ready,core)
 	$(CORE)/ruff format --check .
 	$(CORE)/python .ci/layers.py
 	$(CORE)/python .ci/words.py
+	$(CORE)/python .ci/reading.py
 
 # Sizes and shape of the package, with their limits.
 house: $(call ready,core)
@@ -203,7 +204,7 @@ distributions: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python .ci/release_check.py
 
 # All that is too long for CI, once before a release: some hours.
-release-check: check fingerprint distributions test-integration properties mutants evaluate-smoke load-short fuzz-service kill-service faults determinism
+release-check: check docs fingerprint distributions test-integration properties mutants evaluate-smoke load-short fuzz-service kill-service faults determinism
 	$(MAKE) fuzz FUZZ=--cases=200000
 	$(MAKE) fuzz-loaders fuzz-shell
 
