@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.examples import PAGES, ROOT, run, run_example
+from support.examples import BLOCK_AND_OUTPUT, PAGES, ROOT, SESSIONS, read_session, run, run_example
 
 from retrivex.adapters import FRAMEWORKS, STORES
 
@@ -19,8 +19,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py; those of the
 # protocol in tests/service/mcp/test_http.py
 IMPORTS_ADAPTER = re.compile(r"^from (?:retrivex\.adapters|mcp)\b", re.MULTILINE)
-DOCS = [page for page in PAGES if page != ROOT / "docs" / "howto" / "adapters.md"]
-BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+DOCS = [page for page in PAGES if page not in (ROOT / "docs" / "howto" / "adapters.md", *SESSIONS)]
 
 PRINTS = {
     "own_retriever.py": ["1 request to the store", "A hive has one queen."],
@@ -74,6 +73,13 @@ def test_blocks_of_the_docs_print_what_stands_below_them(path: Path, tmp_path: P
     for program, output in BLOCK_AND_OUTPUT.findall(path.read_text(encoding="utf-8")):
         if not IMPORTS_ADAPTER.search(program):
             assert run(program, path.name, tmp_path) == output
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_a_page_of_start_and_learn_prints_what_stands_in_it(path: Path, tmp_path: Path) -> None:
+    program, printed = read_session(path)
+    if not IMPORTS_ADAPTER.search(program):
+        assert run(program, path.name, tmp_path) == printed
 
 
 def test_a_block_of_the_docs_is_checked() -> None:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+SESSIONS = [page for page in PAGES if page.parent.name in ("start", "learn")]
+"""Pages whose programs are one session: each block goes on from those above it."""
 PYTHONPATH = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+
+BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+
+
+def read_session(page: Path) -> tuple[str, str]:
+    """Return the programs of a page, one after the other, and what they print."""
+    blocks = BLOCK_AND_OUTPUT.findall(page.read_text(encoding="utf-8"))
+    return "".join(program for program, _ in blocks), "".join(output for _, output in blocks)
 
 
 def run(program: str, name: str, folder: Path | None = None, warnings: str = "error") -> str:

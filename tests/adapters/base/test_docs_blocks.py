@@ -1,19 +1,19 @@
 """Every block of `docs/howto/adapters.md` runs, over stand-ins for what is the reader's, or says what it needs.
 
-The programs of `docs/start/quickstart.md` that need a framework run here, too, as they are.
+The programs of `docs/start` and `docs/learn` that need a framework run here, too, as they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.examples import ROOT, run
+from support.examples import ROOT, SESSIONS, read_session, run
 
 _PAGE = (ROOT / "docs" / "howto" / "adapters.md").read_text(encoding="utf-8")
-_QUICKSTART = (ROOT / "docs" / "start" / "quickstart.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 _NEEDS = re.compile(r"\*Needs (.+)\.\*\n\n\Z")
 
@@ -135,12 +135,8 @@ def _program(diff: str) -> str:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("section", "module"),
-    [("LangChain", "langchain_text_splitters"), ("LlamaIndex", "llama_index.core"), ("Haystack", "haystack")],
-)
-def test_the_quickstart_of_a_framework_runs_and_prints_what_it_says(section: str, module: str) -> None:
-    pytest.importorskip(module, exc_type=ImportError)
-    [(kind, program, printed, reason)] = _blocks(section, _QUICKSTART)
-    assert (kind, reason) == ("python", None)
-    assert run(program, f"docs/start/quickstart.md, {section}", warnings="default") == printed
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
+def test_a_page_of_start_and_learn_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
+    program, printed = read_session(page)
+    if "from retrivex.adapters" in program:
+        assert run(program, str(page), tmp_path, warnings="default") == printed
