@@ -274,9 +274,9 @@ bench-store: $(call ready,core)
 
 # The embedded index beside that of an earlier commit: make bench-index BASE=v0.2.0. The public sets' vectors are made
 # where they are not cached, with the model.
-BENCH_INDEX = $(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.index
+BENCH_INDEX = $(EVIDENCE) -m benchmarks.speed.index
 
-bench-index: $(call ready,core)
+bench-index: $(call ready,core) $(call ready,evidence)
 	@test -n "$(BASE)" || { echo "name an earlier commit: make bench-index BASE=v0.2.0"; exit 2; }
 	rm -rf .venv/base && git worktree prune && git worktree add --force --detach .venv/base $(BASE)
 	$(BENCH_INDEX) --before .venv/base $(INDEX); code=$$?; git worktree remove --force .venv/base; exit $$code
