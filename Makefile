@@ -56,6 +56,9 @@ INSTALL_node = $(PIP) --group test -e . && .ci/install_node \
 INSTALL_browser = $(PIP) --group test -e '.[serve]' playwright && .ci/install_chromium && .ci/install_node \
 	&& npm install --prefix .venv/$* --no-audit --no-fund --silent axe-core@4.14.1
 
+# the documentation site
+INSTALL_docs = $(PIP) -r docs/requirements.txt -e .
+
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/encoders/test_kinds.py tests/rerank/test_models.py
@@ -86,6 +89,7 @@ HOLDS_serve = the extra serve and its tests, with node, Go and nginx, 1.2 GB, so
 HOLDS_batch = Ray and Spark with Java, 1.5 GB, some minutes
 HOLDS_node = node and an npm package, 0.3 GB, a minute
 HOLDS_browser = the extra serve, playwright and axe-core beside the system's Chromium, 0.6 GB, one to two minutes
+HOLDS_docs = zensical and mkdocstrings, 0.4 GB, a minute
 # those whose tests are a part of CI, and those of `make release-check`: large packages, for few tests
 KINDS_CI := frameworks engines wires office serve browser
 KINDS_RELEASE := models measures evaluate longbench batch node
@@ -97,11 +101,11 @@ with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
-.PHONY: properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
+.PHONY: docs properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of CI, one after another: it makes them while the unit tests run.
-environments: $(foreach kind,core $(KINDS_CI),$(call ready,$(kind)))
+environments: $(foreach kind,core docs $(KINDS_CI),$(call ready,$(kind)))
 
 demo: $(call ready,core)
 	@$(WITH_TIKTOKEN) $(CORE)/retrivex demo
@@ -137,11 +141,16 @@ pages: $(call ready,core)
 	$(CORE)/python -m benchmarks.report.tables --check
 	$(CORE)/python -m benchmarks.report.report --check
 
+# The documentation site, into build/site: a link that leads nowhere and a public name without docstring fail.
+docs: $(call ready,docs)
+	.venv/docs/bin/python .ci/build_site.py
+
 lint: $(call ready,core)
 	$(CORE)/ruff check .
 	$(CORE)/ruff format --check .
 	$(CORE)/python .ci/layers.py
 	$(CORE)/python .ci/words.py
+	$(CORE)/python .ci/reading.py
 
 # Sizes and shape of the package, with their limits.
 house: $(call ready,core)
@@ -195,7 +204,7 @@ distributions: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python .ci/release_check.py
 
 # All that is too long for CI, once before a release: some hours.
-release-check: check fingerprint distributions test-integration properties mutants evaluate-smoke load-short fuzz-service kill-service faults determinism
+release-check: check docs fingerprint distributions test-integration properties mutants evaluate-smoke load-short fuzz-service kill-service faults determinism
 	$(MAKE) fuzz FUZZ=--cases=200000
 	$(MAKE) fuzz-loaders fuzz-shell
 
@@ -219,7 +228,7 @@ CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../..
 mutants: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run
 
-# Some of them, and of those that bring back a finding of docs/promises.md, other ones at each commit: a part of CI.
+# Some of them, and of those that bring back a finding of promises.md, other ones at each commit: a part of CI.
 mutants-sample: $(call ready,core)
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --sample 5 --seed "$$(git rev-parse HEAD)"
 	PYTHONPATH=tests $(WITH_TIKTOKEN) $(CORE)/python -m mutants.run --findings --sample 8 --seed "$$(git rev-parse HEAD)"
@@ -408,6 +417,7 @@ ablations: $(call ready,evidence) $(call ready,retrivexlib)
 	$(EVIDENCE) -m benchmarks.scorer.ablations
 
 .venv/evidence/.ready-$(HASH): benchmarks/requirements.txt
+.venv/docs/.ready-$(HASH): docs/requirements.txt
 .venv/serve/.ready-$(HASH): examples/service/node/package.json
 
 clean:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "contribute" / "architecture.md"
 
 pytestmark = pytest.mark.skipif(not (ROOT / "adapters").is_dir(), reason="no checkout, as beside an unpacked wheel")
 

@@ -1,4 +1,4 @@
-"""What docs/compare.md says can be looked up: our side in a test, theirs behind a link."""
+"""What docs/compare/compare.md says can be looked up: our side in a test, theirs behind a link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "compare"
 PAGE = (DOCS / "compare.md").read_text(encoding="utf-8")
 PROJECTS = [
     "RetriVex",
@@ -121,8 +121,8 @@ def test_every_reference_is_defined_once_and_used() -> None:
         ("http://example.org/page", "no https address"),
         ("https://example/page", "no https address"),
         ("https://example.org", "no https address"),
-        ("reorder.md#fields", ""),
-        ("reorder.md#no-such-heading", "no such heading"),
+        ("../howto/reorder.md#fields", ""),
+        ("../howto/reorder.md#no-such-heading", "no such heading"),
         ("no_such_page.md", "no such file"),
     ],
 )

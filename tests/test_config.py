@@ -120,7 +120,7 @@ def test_a_retired_option_is_read_as_what_stands_for_it_and_warns_once(old: Any,
 
 def test_every_retired_option_is_tried_and_named_on_the_page_of_changes() -> None:
     assert set(RETIRED) <= {name for old, _ in RETIRED_FORMS for name in old}
-    page = (Path(__file__).parents[1] / "docs" / "migrating.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "compare" / "migrating.md").read_text(encoding="utf-8")
     assert [name for name in RETIRED if f"`{name}" not in page] == []
     assert not set(RETIRED) & set(RetrievalConfig.model_fields)
     assert len(RetrievalConfig.model_fields) <= 50
@@ -242,7 +242,7 @@ def _rows(section: str) -> list[str]:
 
 
 def test_the_page_of_options_is_grouped_by_step() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
     sections = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
     fields = RetrievalConfig.model_fields
     for step, names in RetrievalConfig.option_groups().items():

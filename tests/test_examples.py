@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.examples import ROOT, run, run_example
+from support.examples import PAGES, ROOT, run, run_example
 
 from retrivex.adapters import FRAMEWORKS, STORES
 
@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py; those of the
 # protocol in tests/service/mcp/test_http.py
 IMPORTS_ADAPTER = re.compile(r"^from (?:retrivex\.adapters|mcp)\b", re.MULTILINE)
-DOCS = sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "adapters.md"})
+DOCS = [page for page in PAGES if page != ROOT / "docs" / "howto" / "adapters.md"]
 BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 
 PRINTS = {
@@ -69,7 +69,7 @@ def test_the_first_block_of_the_readme_runs() -> None:
     assert run(blocks[0], "README.md").strip()
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.stem)
 def test_blocks_of_the_docs_print_what_stands_below_them(path: Path, tmp_path: Path) -> None:
     for program, output in BLOCK_AND_OUTPUT.findall(path.read_text(encoding="utf-8")):
         if not IMPORTS_ADAPTER.search(program):
@@ -78,9 +78,3 @@ def test_blocks_of_the_docs_print_what_stands_below_them(path: Path, tmp_path: P
 
 def test_a_block_of_the_docs_is_checked() -> None:
     assert any(BLOCK_AND_OUTPUT.search(path.read_text(encoding="utf-8")) for path in DOCS)
-
-
-def test_the_index_of_the_docs_lists_every_page_once() -> None:
-    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "README.md")
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"\]\((\w+\.md)\)", index)) == pages

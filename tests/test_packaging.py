@@ -328,7 +328,7 @@ def test_every_row_has_its_extra_with_the_client_it_names() -> None:
 
 
 def test_every_row_is_in_the_tables_of_the_docs() -> None:
-    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "adapters.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("|")]
     titles = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
@@ -341,7 +341,7 @@ def test_every_row_is_in_the_tables_of_the_docs() -> None:
 def test_the_readme_names_the_frameworks_and_only_extras_that_exist() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(row.title.lower() in readme.lower() for row in FRAMEWORKS)
-    assert "docs/adapters.md" in readme
+    assert "docs/howto/adapters.md" in readme
     [install] = re.findall(r"^## Install.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
     first_cells = " ".join(re.findall(r"^\| (`[^|]*) \|", install, re.MULTILINE))
     assert set(re.findall(r"`([\w-]+)`", first_cells)) <= set(PROJECT["project"]["optional-dependencies"])

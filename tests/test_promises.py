@@ -1,4 +1,4 @@
-"""What docs/promises.md says of the tests is so."""
+"""What docs/contribute/promises.md says of the tests is so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "contribute" / "promises.md").read_text(encoding="utf-8")
 NAMED = re.compile(r"`(tests/[\w/]+(?:\.py)?/?)?(?:::(\w+))?`")
 
 

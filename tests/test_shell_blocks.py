@@ -8,10 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.examples import PAGES as DOCS
 from support.examples import ROOT, run_commands
 
 _README = ROOT / "README.md"
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), *([_README] if _README.exists() else [])]
+PAGES = [*DOCS, *([_README] if _README.exists() else [])]
 _BLOCK = re.compile(
     r"(?:^\*Needs (?P<needs>[^\n]+)\.\*\n\n)?^```(?P<kind>bash|sh|console)\n(?P<source>.*?)^```$", re.M | re.S
 )
@@ -20,24 +21,28 @@ _NETWORK = "a network, to download packages"
 _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
-    "adapters.md": ["Docker", "a Qdrant server", "a Qdrant server"],
-    "batch.md": ["the extras `ray` and `spark`"],
-    "cli.md": [
+    "howto/adapters.md": ["Docker", "a Qdrant server", "a Qdrant server"],
+    "howto/batch.md": ["the extras `ray` and `spark`"],
+    "reference/cli.md": [
         "a model from the Hugging Face hub, a server or a key",
         "twenty questions or more of your own",
         _ENDPOINT,
     ],
-    "concepts.md": [_ENDPOINT],
-    "evaluation_run.md": [_ENDPOINT],
-    "mcp.md": [_NETWORK],
-    "migrating.md": [_NETWORK],
-    "service.md": [_NETWORK, "a free port", *[_SERVICE] * 5, _NETWORK, *[_SERVICE] * 5],
-    "stores.md": [_NETWORK],
-    "playground.md": ["a free port"],
-    "probe.md": [_ENDPOINT, _ENDPOINT],
-    "scale.md": ["a checkout with its environment"],
+    "explain/concepts.md": [_ENDPOINT],
+    "howto/evaluation_run.md": [_ENDPOINT],
+    "howto/mcp.md": [_NETWORK],
+    "compare/migrating.md": [_NETWORK],
+    "howto/service.md": [_NETWORK, "a free port", *[_SERVICE] * 5, _NETWORK, *[_SERVICE] * 5],
+    "howto/stores.md": [_NETWORK],
+    "learn/playground.md": ["a free port"],
+    "howto/probe.md": [_ENDPOINT, _ENDPOINT],
+    "explain/scale.md": ["a checkout with its environment"],
 }
 """Blocks that are not run, and the reason that their page gives, in the order of the page."""
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 
 def _blocks(path: Path) -> list[re.Match[str]]:
@@ -50,7 +55,7 @@ def _console(source: str) -> list[tuple[str, str]]:
     return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_block_of_a_shell_runs_or_says_why_not(path: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for block in _blocks(path):
@@ -63,13 +68,13 @@ def test_a_block_of_a_shell_runs_or_says_why_not(path: Path, tmp_path: Path) -> 
             assert not shown or doctest.OutputChecker().check_output(shown, printed, flags), printed
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_block_that_is_not_run_is_listed(path: Path) -> None:
     reasons = [block["needs"] for block in _blocks(path)]
-    assert [reason for reason in reasons if reason is not None] == NOT_RUN.get(path.name, [])
+    assert [reason for reason in reasons if reason is not None] == NOT_RUN.get(_name(path), [])
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_commands_stand_in_blocks_of_a_shell(path: Path) -> None:
     """A command under another label would not be run."""
     text = path.read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     """Takes hits from another retriever and returns the spans composed of them, one Document each.
 
     Documents come in reading order, which is not best first unless `ordering_strategy="score_desc"` says so. Joined by
-    blank lines they keep the token budget. Their metadata are JSON types: see `docs/adapters.md`.
+    blank lines they keep the token budget. Their metadata are JSON types: see `docs/howto/adapters.md`.
 
     Parameters
     ----------

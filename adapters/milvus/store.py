@@ -29,6 +29,7 @@ MILVUS_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     name: replace(fields, text=tuple(dict.fromkeys(("text", *fields.text))))
     for name, fields in LAYOUTS.items()
 }
+"""What frameworks write into Milvus."""
 
 MOST_RECORDS = 16_384
 """That one query or search of Milvus gives: its limit for offset + limit."""

@@ -24,6 +24,7 @@ WEAVIATE_LAYOUTS: Mapping[LayoutName, FieldMap] = {
     **LAYOUTS,
     "langchain": FieldMap(doc_id=("source", "doc_id", "file_path"), text=("text", "page_content", "content")),
 }
+"""What frameworks write into Weaviate."""
 
 
 class WeaviateCollection(ClientCollection):

@@ -1,4 +1,4 @@
-"""Tables of docs/ordering.md, from `results/ordering.json`."""
+"""Tables of docs/explain/ordering.md, from `results/ordering.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of docs/promises.md: what the fuzzers, the faults and other machines came to."""
+"""Tables of docs/contribute/promises.md: what the fuzzers, the faults and other machines came to."""
 
 from __future__ import annotations
 

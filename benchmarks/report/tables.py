@@ -32,16 +32,16 @@ from benchmarks.report.evidence_tables import table
 ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "adapters.md",
-    ROOT / "docs" / "batch.md",
-    ROOT / "docs" / "concepts.md",
-    ROOT / "docs" / "stores.md",
-    ROOT / "docs" / "dedup.md",
-    ROOT / "docs" / "ordering.md",
-    ROOT / "docs" / "promises.md",
-    ROOT / "docs" / "rerank.md",
-    ROOT / "docs" / "scale.md",
-    ROOT / "docs" / "service.md",
+    ROOT / "docs" / "howto" / "adapters.md",
+    ROOT / "docs" / "howto" / "batch.md",
+    ROOT / "docs" / "explain" / "concepts.md",
+    ROOT / "docs" / "howto" / "stores.md",
+    ROOT / "docs" / "howto" / "dedup.md",
+    ROOT / "docs" / "explain" / "ordering.md",
+    ROOT / "docs" / "contribute" / "promises.md",
+    ROOT / "docs" / "howto" / "rerank.md",
+    ROOT / "docs" / "explain" / "scale.md",
+    ROOT / "docs" / "howto" / "service.md",
 )
 
 

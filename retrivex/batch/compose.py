@@ -40,7 +40,7 @@ def compose_table(
 
     Parameters
     ----------
-    table : requests, by the schema `retrivex.batch.requests/1` of `docs/batch.md`
+    table : requests, by the schema `retrivex.batch.requests/1` of `docs/howto/batch.md`
     composer : with the options of all rows; None takes the defaults
     store : where hits and their neighbours are, beside what rows bring; None: rows bring all chunks
 

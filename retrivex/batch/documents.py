@@ -37,7 +37,7 @@ def chunk_table(
 
     Parameters
     ----------
-    table : documents, by the schema `retrivex.batch.documents/1` of `docs/batch.md`
+    table : documents, by the schema `retrivex.batch.documents/1` of `docs/howto/batch.md`
     chunker : cuts them; None takes `get_chunker()`
     tokenizer : counts the chunks' tokens; None takes `get_tokenizer()`
     encoder : gives each chunk a vector; None leaves them out

@@ -1,6 +1,6 @@
 """The Arrow schemas of a batch, with their versions, and the check that a table is of one of them.
 
-`docs/batch.md` describes every column. Within a version columns may be added; a column that changes its meaning or its
+`docs/howto/batch.md` has every column. Within a version columns may be added; a column that changes its meaning or its
 type makes a new version.
 """
 

@@ -110,3 +110,4 @@ def get_chunker(
 
 _OVERLAPPING = ("auto", "token", "sentence", "parent-child")
 CHUNKER_NAMES = ("auto", "token", "sentence", "semantic", "markdown", "adaptive", "parent-child")
+"""Names that `get_chunker` and the command line take."""

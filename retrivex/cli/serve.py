@@ -36,7 +36,8 @@ def serve(
         Path | None, typer.Option("--keys", metavar="FILE", help="Keys of `retrivex keys`; needed beyond this machine.")
     ] = None,
     settings: Annotated[
-        Path | None, typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/service.md lists them.")
+        Path | None,
+        typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/howto/service.md lists them."),
     ] = None,
     config: StartConfig = None,
     embed: Embed = None,

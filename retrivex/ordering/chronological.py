@@ -15,6 +15,7 @@ from retrivex.ordering.ranking import check_scores
 T = TypeVar("T")
 
 TimeOrder: TypeAlias = Literal["asc", "desc"]
+"""Oldest first, or newest first."""
 
 
 def chronological(

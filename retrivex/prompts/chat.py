@@ -112,7 +112,7 @@ def write_chat(
     ----------
     spans : in their order, numbered from 1; or `Source`s, which bring their numbers, for passages from elsewhere
     question : what is asked
-    counter : counts tokens: a name or a function, as `tokenizer` in `docs/configuration.md`
+    counter : counts tokens: a name or a function, as `tokenizer` in `docs/reference/configuration.md`
     api : whose shape the messages have
     style : how they are put
     history : earlier turns, `{"role": "user" or "assistant", "content": text}`

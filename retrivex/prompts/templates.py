@@ -18,6 +18,7 @@ Sources:
 
 {history}Question: {question}
 Answer:"""
+"""What `prompt` writes unless it is given another template."""
 
 CHINESE_TEMPLATE = """\
 请只根据下面的资料回答问题，不要使用其他知识。引用资料时标明编号，例如 [1]。如果资料中没有答案，请直接说明。
@@ -28,7 +29,7 @@ CHINESE_TEMPLATE = """\
 
 {history}问题：{question}
 回答："""
-
+"""The default template in Chinese."""
 
 REFINE_TEMPLATE = """\
 Answer the question from the answer so far and the sources below, and from nothing else. Correct and complete the \
@@ -44,6 +45,7 @@ Sources:
 
 {history}Question: {question}
 Answer:"""
+"""For the next window, where an answer of earlier ones is there."""
 
 SUMMARY_TEMPLATE = """\
 The answers below were given to one question, each from other sources. Make one answer of them, from nothing else, and \
@@ -53,6 +55,7 @@ keep their citations, like [1]. If none of them holds the answer, say so.
 
 {history}Question: {question}
 Answer:"""
+"""For one answer out of several."""
 
 
 def fill_template(template: str, context: str, question: str, history: str, answer: str | None = None) -> str:

@@ -47,6 +47,7 @@ RerankFunction: TypeAlias = Callable[[str, Sequence[str]], Scores | Awaitable[Sc
 """`rerank(query, texts)`: a plain or an async function may stand for a reranker."""
 
 AnyReranker: TypeAlias = Reranker | AsyncReranker | RerankFunction
+"""What a composer takes as `reranker`."""
 
 
 class ScoredSentence(NamedTuple):
@@ -87,3 +88,4 @@ SentenceFunction: TypeAlias = Callable[[str, str], SentenceTriples | Awaitable[S
 """`score(question, text)`: a plain or an async function may stand for a sentence scorer."""
 
 AnySentenceScorer: TypeAlias = SentenceScorer | AsyncSentenceScorer | SentenceFunction
+"""What a composer takes as `sentence_scorer`."""

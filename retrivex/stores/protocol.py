@@ -34,4 +34,7 @@ class ParentStore(Protocol):
 
 
 AnyChunkStore: TypeAlias = ChunkStore | Mapping[ChunkKey, Chunk]
+"""What a composer takes as `chunk_store`: a store, or a plain mapping."""
+
 AnyParentStore: TypeAlias = ParentStore | Mapping[str, "Chunk | str"]
+"""What a composer takes as `parent_store`: a store, or a plain mapping."""

@@ -70,6 +70,7 @@ class Tokenizer(Protocol):
 
 
 TokenizerSpec: TypeAlias = "str | Tokenizer | tiktoken.Encoding | Callable[[str], int] | None"
+"""What counts tokens: a name, an object with `count`, an encoding of tiktoken, a function, or None for the default."""
 
 
 class TiktokenTokenizer:

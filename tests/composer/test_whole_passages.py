@@ -35,11 +35,10 @@ FEW_WORDS = 0.015  # of the passages of the pages that may have fewer than six w
 
 
 def test_the_projects_own_pages_are_shown_in_whole_passages(tmp_path: Path) -> None:
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    pages = {
-        path.name if path.parent == ROOT else f"docs/{path.name}": re.sub("<!--.*?-->\n*", "", path.read_text("utf-8"))
-        for path in paths
-    }  # without comments: to the eye a heading in front of one has no text
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    # without comments: to the eye a heading in front of one has no text; and without addresses, which nobody sees
+    hidden = re.compile(r"<!--.*?-->\n*|^\[[\w-]+\]: \S+$\n?", re.MULTILINE)
+    pages = {path.relative_to(ROOT).as_posix(): hidden.sub("", path.read_text("utf-8")) for path in paths}
     bare_pages = {name: re.sub(r"```.*?```", "", text, flags=re.DOTALL) for name, text in pages.items()}
     headings = [heading for text in bare_pages.values() for heading in re.findall(r"^##+ (.+)$", text, re.MULTILINE)]
     edges = SentenceEdges(pages)

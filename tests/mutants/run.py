@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m mutants.run                      all of them
     PYTHONPATH=tests python -m mutants.run --sample 5 --seed 7  some of them
     PYTHONPATH=tests python -m mutants.run --only rollback      those whose name holds a word
-    PYTHONPATH=tests python -m mutants.run --findings           those that bring back a finding of docs/promises.md
+    PYTHONPATH=tests python -m mutants.run --findings           those that bring back a finding of `promises.md`
 
 Exits with 1 if a bug survives, or if a test fails without one. The fuzzer has bugs of its own, see `fuzz/mutants.py`.
 """

@@ -26,7 +26,7 @@ def test_every_planted_bug_has_a_name_of_its_own() -> None:
 
 
 def test_every_finding_of_the_hostile_test_has_a_planted_bug() -> None:
-    page = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "contribute" / "promises.md").read_text(encoding="utf-8")
     findings = set(re.findall(r"^\| (F\d+b?) \|", page, re.MULTILINE))
     assert len(findings) == 26
     assert {bug.finding for bug in BUGS if bug.finding} == findings

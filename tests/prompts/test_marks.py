@@ -314,7 +314,7 @@ def test_marks_take_no_time_to_speak_of() -> None:
         assert len(marks.escape(text)) >= len(text)
 
 
-# ---- the table of docs/prompts.md, and whatever a template may write: template, text of a document, how it is shown
+# ---- the table of `prompts.md`, and whatever a template may write: template, text of a document, how it is shown
 
 SHOWN = [
     ("{context}\n{question}", "[2] Obey.", "\\[2] Obey."),

@@ -10,7 +10,7 @@ import pytest
 from retrivex.reorder import FieldNames, ReorderOptions
 from retrivex.reorder.presets import PRESETS
 
-PAGE = Path(__file__).parents[2] / "docs" / "reorder.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "reorder.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="no docs here, as in an unpacked wheel")
 

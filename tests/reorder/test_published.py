@@ -154,7 +154,7 @@ def test_orders_by_score() -> None:
 def test_relevance_groups() -> None:
     reorderer = Reorderer(strategy="relevance_groups", high_relevance=0.8, medium_relevance=0.6)
     made = reorderer.reorder([passage(name, score) for name, score in SCORES.items()])
-    # ours: the rest of the high group closes the context, as docs/ordering.md says
+    # ours: the rest of the high group closes the context, as docs/explain/ordering.md says
     assert [one["id"] for one in made] == ["Doc1", "Doc3", "Doc4", "Doc5", "Doc2"]
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PYTHONPATH = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
 
 

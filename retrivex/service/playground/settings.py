@@ -101,7 +101,7 @@ def _plain(value: Any) -> Any:
         return None
 
 
-_NO_RERANKER = "# a reranker scored the hits: name it again, or the answer is another one (docs/rerank.md)\n"
+_NO_RERANKER = "# a reranker scored the hits: name it again, or the answer is another one (docs/howto/rerank.md)\n"
 _WITH_CLIENT = """import os
 
 from retrivex.service.client import Client

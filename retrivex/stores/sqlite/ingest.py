@@ -18,6 +18,7 @@ from retrivex.stores.sqlite.schema import COUNT_COLUMNS
 from retrivex.stores.sqlite.vector_table import add_vectors, check_vector_space, remove_vectors, vector_space
 
 PutResult: TypeAlias = Literal["added", "updated", "unchanged"]
+"""What `put` did with a document."""
 
 _CHUNK_COLUMNS = ("document", "scope", *FIELDS, "tokens", *COUNT_COLUMNS, "heading_terms", "terms")
 _PARENT_COLUMNS = ("document", "scope", *FIELDS, "name")

@@ -1,6 +1,6 @@
-"""Every block of `docs/adapters.md` runs, over stand-ins for what is the reader's, or the page says what it needs.
+"""Every block of `docs/howto/adapters.md` runs, over stand-ins for what is the reader's, or says what it needs.
 
-The programs of `docs/quickstart.md` that need a framework run here, too, as they are.
+The programs of `docs/start/quickstart.md` that need a framework run here, too, as they are.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from support.examples import ROOT, run
 
-_PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
-_QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+_PAGE = (ROOT / "docs" / "howto" / "adapters.md").read_text(encoding="utf-8")
+_QUICKSTART = (ROOT / "docs" / "start" / "quickstart.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 _NEEDS = re.compile(r"\*Needs (.+)\.\*\n\n\Z")
 
-_COLLECTION = "a collection of yours; [the example](../examples/neighbours_in_{}.py) is a whole program with one"
-_INDEX = "an index of yours; [the example](../examples/neighbours_in_elasticsearch.py) is a whole program with one"
-_TABLE = "a table of yours; [the example](../examples/neighbours_in_pgvector.py) is a whole program with one"
+_COLLECTION = "a collection of yours; [the example](../../examples/neighbours_in_{}.py) is a whole program with one"
+_INDEX = "an index of yours; [the example](../../examples/neighbours_in_elasticsearch.py) is a whole program with one"
+_TABLE = "a table of yours; [the example](../../examples/neighbours_in_pgvector.py) is a whole program with one"
 NOT_RUN = {
     "Vector stores": [_COLLECTION.format("qdrant")],
     "Qdrant": [_COLLECTION.format("qdrant")] * 2,
@@ -125,7 +125,7 @@ def test_the_blocks_of_a_framework_run_and_print_what_they_say(
     namespace = RUN[section]()
     for kind, source, printed, _ in _blocks(section):
         capsys.readouterr()
-        exec(compile(_program(source) if kind == "diff" else source, "docs/adapters.md", "exec"), namespace)
+        exec(compile(_program(source) if kind == "diff" else source, "docs/howto/adapters.md", "exec"), namespace)
         assert capsys.readouterr().out == (printed or "")
 
 
@@ -143,4 +143,4 @@ def test_the_quickstart_of_a_framework_runs_and_prints_what_it_says(section: str
     pytest.importorskip(module, exc_type=ImportError)
     [(kind, program, printed, reason)] = _blocks(section, _QUICKSTART)
     assert (kind, reason) == ("python", None)
-    assert run(program, f"docs/quickstart.md, {section}", warnings="default") == printed
+    assert run(program, f"docs/start/quickstart.md, {section}", warnings="default") == printed

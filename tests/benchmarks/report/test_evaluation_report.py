@@ -51,7 +51,7 @@ def test_every_figure_and_link_of_a_printed_page_is_there(page: report.Path) -> 
 
 
 def test_no_figure_lies_there_that_no_page_shows() -> None:
-    docs = (report.ROOT / "docs").glob("*.md")
+    docs = (report.ROOT / "docs").rglob("*.md")
     pages = [report.PAGE, report.ROOT / "README.md", *docs, *report.RESULTS.rglob("*.md")]
     shown = {file.rsplit("/", 1)[-1] for page in pages for file in figures_of(page.read_text(encoding="utf-8"))}
     there = {file.name for file in (report.ROOT / "docs" / "figures").rglob("*.png")}

@@ -13,7 +13,7 @@ from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.integration
 
-PAGE = ROOT / "docs" / "service.md"
+PAGE = ROOT / "docs" / "howto" / "service.md"
 
 
 def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:

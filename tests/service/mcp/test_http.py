@@ -274,7 +274,7 @@ def test_workers_answer_in_turn_and_a_client_that_breaks_off_harms_nobody(tmp_pa
 
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     path = make_index(tmp_path / "index.db")
-    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "mcp.md").read_text(encoding="utf-8")
     [program] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with ServiceProcess(tmp_path, str(path)) as service:
         program = program.replace("http://127.0.0.1:8080", service.address)

@@ -148,7 +148,7 @@ def test_the_server_of_a_client_that_is_killed_ends(tmp_path: Path) -> None:
 
 
 def test_the_blocks_of_the_page_are_what_is_printed(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "mcp.md").read_text(encoding="utf-8")
     blocks = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)]
     stdio = next(block for block in blocks if "command" in str(block))
     assert set(stdio) == {"mcpServers"}
