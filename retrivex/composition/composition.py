@@ -358,10 +358,10 @@ class Composition:
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        """Return the passages with their sources, for notebooks."""
+        """Return the passages with their sources, the budget as a bar, and what is left out, for notebooks."""
         from retrivex.composition.html import to_html  # noqa: PLC0415 - only notebooks ask for it
 
-        return to_html(str(self), self.spans)
+        return to_html(str(self), self.spans, self.tokens, self.token_budget, self.dropped, self.warnings)
 
     def to_dict(self, *, trace: bool = False) -> dict[str, Any]:
         """Return the answer as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
