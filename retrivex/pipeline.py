@@ -100,6 +100,7 @@ class RetriVex:
         min_score: float | None = None,
         max_documents: int | None = None,
         max_chunks_per_document: int | None = None,
+        whole_documents: int | None = None,
         **options: Any,
     ) -> Composition:
         """Return the context for a question.
@@ -113,6 +114,7 @@ class RetriVex:
         min_score : least score of a hit, as its retriever gives it; the largest where `score_kind` is `distance`
         max_documents : most documents: those of the best hits
         max_chunks_per_document : most hits of one document: the best
+        whole_documents : documents of at most so many tokens are shown whole, as in `SpanComposer.compose`
         **options : any field of `RetrievalConfig` but `k`, for this call
 
         Returns
@@ -130,7 +132,9 @@ class RetriVex:
         limits = _Limits(min_score, max_documents, max_chunks_per_document)
         hits = self.retriever.retrieve(query, **self._asked(k, scope, where))
         kept, cut = limits.split(hits, self._kind(options))
-        made = self.composer.compose(kept, self.store, self._parents, query=query, scope=scope, **options)
+        made = self.composer.compose(
+            kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
+        )
         return self._account(made, cut)
 
     @takes_both_names
@@ -144,6 +148,7 @@ class RetriVex:
         min_score: float | None = None,
         max_documents: int | None = None,
         max_chunks_per_document: int | None = None,
+        whole_documents: int | None = None,
         **options: Any,
     ) -> Composition:
         """Do the same as `ask`, awaiting retriever and store; those that cannot be awaited run in a thread."""
@@ -155,7 +160,9 @@ class RetriVex:
         else:
             hits = await awaited(query, **asked)
         kept, cut = limits.split(hits, self._kind(options))
-        made = await self.composer.acompose(kept, self.store, self._parents, query=query, scope=scope, **options)
+        made = await self.composer.acompose(
+            kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
+        )
         return self._account(made, cut)
 
     def around(

@@ -133,7 +133,8 @@ class Trace:
     links : followed links, from chunk to chunk
     scorer : which scorer gave the values
     selection : `stopped`, whether the budget had room for more that is expected to hold next to nothing, and
-        `left_out`, the share of the evidence that was expected in that
+        `left_out`, the share of the evidence that was expected in that; `whole_documents`, the short ones that are
+        shown whole, where they were asked for
     order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
     make_notes : called once, when `notes` is read
     make_unit_notes : called once, when `units` is read
