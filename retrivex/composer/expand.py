@@ -83,11 +83,25 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
         return prepare_seeds(call.seed_hits, config, call.allowed)
     lists = as_hit_lists(call.seed_hits)
     seeds, dropped = prepare_seeds(lists, config.override(k=None), call.allowed)
-    scores = yield from rerank(seeds, call.question, call.log, config.strict)
+    scores = yield from _rerank(call, seeds)
     if scores is None:
         return prepare_seeds(lists, config, call.allowed)
-    kept, beyond = apply_rerank_scores(seeds, scores.tolist(), call.rerank_scale, config)
+    kept, beyond = apply_rerank_scores(seeds, scores, call.rerank_scale, config)
     return kept, dropped + beyond
+
+
+def _rerank(call: Call, seeds: Sequence[Seed]) -> Steps[list[float] | None]:
+    """Return a reranker's scores of hits, the best by the questions of their lists; None where they keep their own."""
+    asked = [scorer.question for scorer in call.scorers] or [call.question]
+    best: dict[ChunkKey, float] = {}
+    for number, question in enumerate(asked):
+        own = [seed for seed in seeds if number in seed.by_list] if call.scorers else seeds
+        scores = yield from rerank(own, question, call.log, call.config.strict)
+        if scores is None and own:
+            return None
+        for seed, score in zip(own, () if scores is None else scores.tolist(), strict=True):
+            best[seed.key] = max(score, best.get(seed.key, score))
+    return [best[seed.key] for seed in seeds] or None
 
 
 def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:
