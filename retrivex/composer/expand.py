@@ -92,9 +92,9 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
 
 def _rerank(call: Call, seeds: Sequence[Seed]) -> Steps[list[float] | None]:
     """Return a reranker's scores of hits, the best by the questions of their lists; None where they keep their own."""
-    asked = [scorer.question for scorer in call.scorers] or [call.question]
+    asked: list[str | None] = [scorer.question for scorer in call.scorers]
     best: dict[ChunkKey, float] = {}
-    for number, question in enumerate(asked):
+    for number, question in enumerate(asked or [call.question]):
         own = [seed for seed in seeds if number in seed.by_list] if call.scorers else seeds
         scores = yield from rerank(own, question, call.log, call.config.strict)
         if scores is None and own:

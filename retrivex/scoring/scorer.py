@@ -258,8 +258,9 @@ def best_of(parts: Mapping[str, tuple[Scores, Sequence[bool]]], runs: Sequence[R
     parts : by question, what the calibrated scorer says of the same units, and which runs its hits led to
     runs : the candidates
     """
-    questions, (scores, led) = list(parts), zip(*parts.values(), strict=True)
-    units = scores[0].table.units
+    questions, scores = list(parts), [part for part, _ in parts.values()]
+    tables = [part.table for part in scores if part.table is not None]
+    units, led = tables[0].units, [led for _, led in parts.values()]
     run_of = [unit.run for unit in units]
     rows = np.array([part.values for part in scores]) * np.array(led, dtype=np.bool_)[:, run_of]
     # the best of each question is worth as much as that of any other: each is to be answered
@@ -267,7 +268,7 @@ def best_of(parts: Mapping[str, tuple[Scores, Sequence[bool]]], runs: Sequence[R
     best = rows.argmax(axis=0)
 
     def pick(columns: Sequence[Any]) -> NDArray[Any]:
-        return np.array(columns)[best, np.arange(len(units))]
+        return np.asarray(np.array(columns)[best, np.arange(len(units))])
 
     values: list[float] = rows.max(axis=0).tolist()
     chances: list[float] = pick([part.probabilities for part in scores]).tolist()
@@ -278,7 +279,7 @@ def best_of(parts: Mapping[str, tuple[Scores, Sequence[bool]]], runs: Sequence[R
         values=values,
         probabilities=chances,
         make_chunk_probabilities=partial(_chunk_bests, runs, units, chances),
-        table=UnitTable(units, pick([part.table.values for part in scores])),
+        table=UnitTable(units, pick([table.values for table in tables])),
         log_odds=pick([part.log_odds for part in scores]),
         hedged=pick([part.hedged for part in scores]),
         match=None,
