@@ -284,7 +284,7 @@ def best_of(parts: Mapping[str, tuple[Scores, Sequence[bool]]], runs: Sequence[R
         hedged=pick([part.hedged for part in scores]),
         match=None,
         named={doc_id: others for part in scores for doc_id, others in part.named.items()},
-        expected=np.mean([part.expected for part in scores], axis=0),
+        expected=np.mean([part.expected for part in scores if part.expected is not None], axis=0),
         sentence_log_odds=None if moved[0] is None else pick(moved),
         parts=scores,
         questions=[questions[number] for number in best.tolist()],
