@@ -23,6 +23,7 @@ DOCS = [page for page in PAGES if page != ROOT / "docs" / "howto" / "adapters.md
 BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 
 PRINTS = {
+    "chunk_aware_search.py": ["Reset: chunks 0-1, 3-4 (5 in all)", "[chunk 2 omitted]", "max 0.91, mean 0.875"],
     "own_retriever.py": ["1 request to the store", "A hive has one queen."],
     "parents.py": ["('winter', 'Winter. Bees form"],
     "pinned_and_exclude.py": ["Prices are in euros", "Next turn:", "excluded"],

@@ -197,6 +197,16 @@ class Composition:
         places = find_quote(self.text, reference)
         return [part for start, end in places for part in self._between(start, end)]
 
+    @property
+    def questions(self) -> tuple[str | None, ...]:
+        """Of each span the question that it answers, where hits were given by question: that of its best unit.
+
+        None for all with the weighted scorer, and where hits have no questions of their own.
+        """
+        shown = [note for note in self.trace.units if note.selected]
+        best = [max((n for n in shown if n.is_in(span)), key=lambda n: n.value, default=None) for span in self.spans]
+        return tuple(None if note is None else note.question for note in best)
+
     def documents(self) -> tuple[ContextDocument, ...]:
         """Return the documents of the context, best first: coverage, hits, title and metadata, and the passages."""
         return documents_of(self.coverage, self.spans)
@@ -504,7 +514,10 @@ def _coverage_from_dict(data: Mapping[str, Any]) -> Coverage:
 
 
 def _unit_to_dict(note: UnitNote) -> dict[str, Any]:
-    return {**_record(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
+    made = _record(note)
+    if note.question is None:
+        del made["question"]
+    return {**made, "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
 
 
 def _unit_from_dict(data: Mapping[str, Any]) -> UnitNote:
