@@ -123,7 +123,7 @@ class Walk:
     """One walk outwards from the hits along their links, all hits one step at a time.
 
     A hit that has children stays as it is: neighbours of a parent hold what its nephews say, which may be hits, too.
-    Where a hit knows only what comes before it, as leaves of a `HierarchicalNodeParser`, its parent knows what comes next.
+    Where a hit knows only what comes before it, as a leaf of a `HierarchicalNodeParser`, its parent knows the rest.
     """
 
     def __init__(self, hits: Sequence[Passage], config: RetrievalConfig) -> None:

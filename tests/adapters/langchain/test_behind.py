@@ -226,6 +226,12 @@ def test_what_a_call_configures_reaches_the_base() -> None:
         retriever.batch(["one queen"], {"configurable": only})[0],
     ):
         assert [document.page_content for document in made] == ["A nest has one queen."]
+    for composed in (
+        retriever.compose("one queen", {"configurable": only}),
+        asyncio.run(retriever.acompose("one queen", config={"configurable": only})),
+        retriever.compose(question="one queen", config={"configurable": only}),  # type: ignore[call-arg]
+    ):
+        assert [span.text for span in composed.spans] == ["A nest has one queen."]
     assert len(retriever.invoke("one queen")) == 2
 
 
