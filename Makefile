@@ -59,7 +59,7 @@ INSTALL_browser = $(PIP) --group test -e '.[serve]' playwright && .ci/install_ch
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/encoders/test_kinds.py tests/rerank/test_models.py
-TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py tests/retrieval/test_headers_endpoint.py
 TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py tests/benchmarks/evidence/test_evidence_graph.py
