@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from langchain_core.documents import Document
+from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 
 from retrivex.stores.protocol import AnyChunkStore
@@ -20,6 +21,7 @@ from .documents import chunk_store_from_documents
 from .stores import VectorStoreChunkStore
 
 _INNER = {"langchain_classic.EnsembleRetriever": "retrievers", "langchain_classic.MultiQueryRetriever": "retriever"}
+_OF_ORIGINALS = ("langchain_classic.MultiVectorRetriever", "langchain_classic.ParentDocumentRetriever")
 _BY_WORDS = ("langchain_community.BM25Retriever", "langchain_community.TFIDFRetriever")
 _NO_FILTERS = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 
@@ -99,6 +101,8 @@ def find_behind(base: Any, fields: FieldMap) -> Behind | None:
     for retriever in leaves_of(base, _INNER):
         if isinstance(retriever, VectorStoreRetriever):
             found = _of_vectors(retriever.vectorstore, fields)
+        elif kind_of(retriever) in _OF_ORIGINALS:
+            found = _of_originals(retriever.docstore, fields)
         else:
             found = _held(type(retriever).__name__, partial(list, retriever.docs), fields)
         if found is not None:
@@ -112,7 +116,7 @@ def keeps_back(base: Any) -> bool:
 
 
 def _shows_all(retriever: Any) -> bool:
-    if type(retriever) is VectorStoreRetriever:
+    if type(retriever) is VectorStoreRetriever or kind_of(retriever) in _OF_ORIGINALS:
         return not set(retriever.search_kwargs) - _NO_FILTERS
     return kind_of(retriever) in _BY_WORDS
 
@@ -130,6 +134,13 @@ def _of_vectors(vectors: VectorStore, fields: FieldMap) -> Behind | None:
     if type(vectors).get_by_ids is not VectorStore.get_by_ids:
         return _ById(name, VectorStoreChunkStore(vectors, fields=fields))
     return None
+
+
+def _of_originals(docstore: Any, fields: FieldMap) -> Behind | None:
+    """Return the originals that hits on summaries, questions or small pieces lead to, where this process holds them."""
+    if not isinstance(docstore, InMemoryStore):
+        return None
+    return _held(type(docstore).__name__, lambda: list(docstore.store.values()), fields)
 
 
 def _collection_of(vectors: Any) -> Callable[[FieldMap], AnyChunkStore] | None:
