@@ -62,8 +62,9 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
     option of `RetrievalConfig` but `k`, for one call: `k` counts spans here.
 
     Behind `base_retriever` neighbours are found in the pieces of `InMemoryVectorStore`, FAISS and retrievers by words,
-    among the originals in the `InMemoryStore` of a `MultiVectorRetriever` or `ParentDocumentRetriever`, in the collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose
-    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. A retriever
+    among the originals in the `InMemoryStore` of a `MultiVectorRetriever` or `ParentDocumentRetriever`, in the
+    collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose ids are
+    `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. A retriever
     that filters, and any of another kind, is left alone, as it may keep neighbours out. Where nothing is found, hits
     cannot grow and are only merged where they touch, which is warned of.
     """

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.chunking.links import has_links
+from retrivex.chunking.pictures import has_pictures
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError, quoted
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
@@ -25,6 +26,7 @@ from retrivex.model.chunk import Chunk
 from retrivex.model.cues import without_cues
 from retrivex.model.document import Document
 from retrivex.model.header import indexed_text
+from retrivex.model.media import without_media
 from retrivex.retrieval.headers import Headers, put_headers
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
 from retrivex.tokens.stored import StoredCount
@@ -109,7 +111,7 @@ def cut_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> 
 
 def count_repeated(document: Document, chunks: Sequence[Chunk]) -> list[int]:
     """Return the characters that are kept with each chunk beside its text: headings, head of the table, metadata."""
-    metadata = _metadata_size(replace(document, metadata=without_cues(document.metadata)))
+    metadata = _metadata_size(replace(document, metadata=without_media(without_cues(document.metadata))))
     return [
         metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
         for chunk in chunks
@@ -225,6 +227,7 @@ def _digest(
     model = "" if encoder is None else encoder.name
     # version 0.2 cut without links: documents that have some are cut anew
     cut = f"{chunker.name} with links" if has_links(document) else chunker.name
+    cut = f"{cut} with pictures" if has_pictures(document) else cut
     cut = cut if headers is None else f"{cut} under {headers.name}"
     return content_hash(document, chunker=cut, encoder=model, tokenizer=tokenizer.name)
 
