@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -44,7 +45,7 @@ _KINDS: Mapping[str, type] = {"uri": str, "media_type": str, "alt": str, "at": i
 
 
 def read_media(metadata: Mapping[str, Any]) -> tuple[Media, ...]:
-    """Return the media that metadata name; none where they hold something else under that key.
+    """Return the media that metadata name, also as JSON text; none where they hold something else under that key.
 
     Examples
     --------
@@ -54,6 +55,11 @@ def read_media(metadata: Mapping[str, Any]) -> tuple[Media, ...]:
     ()
     """
     given = metadata.get(MEDIA)
+    if isinstance(given, str) and given.startswith("[{"):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return ()
     return tuple(Media(**one) for one in given) if isinstance(given, list) and all(map(_is_media, given)) else ()
 
 

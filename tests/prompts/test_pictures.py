@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from support.strategies import compose
 
 from retrivex import Chunk, ChunkMetadata, Composition, Document, SeedHit
+from retrivex.adapters.base.documents import read_passage
+from retrivex.adapters.base.fields import FieldMap
 from retrivex.chunking import get_chunker
 from retrivex.errors import RetrivexError
 from retrivex.loading.html import load_html
@@ -83,6 +85,15 @@ def test_they_go_through_the_store_and_through_json(tmp_path: Path) -> None:
     again = Composition.from_dict(json.loads(composition.to_json()))
     assert again == composition
     assert {one for span in again.spans for one in span.media} == {BOX, MARK}
+
+
+def test_vector_stores_keep_them_as_text() -> None:
+    names = FieldMap()
+    payload = names.payload(CHUNKS[0])
+    assert isinstance(payload["media"], str)
+    passage = read_passage(payload["text"], {key: value for key, value in payload.items() if key != "text"}, names)
+    again = passage.to_chunk(*CHUNKS[0].key)
+    assert compose([SeedHit(again, 1.0)], {}, query="hive", window=0).spans[0].media == (BOX,)
 
 
 @pytest.mark.parametrize("api", ["plain", "openai", "openai_chat", "anthropic"])
@@ -213,7 +224,9 @@ def test_every_picture_is_of_the_one_chunk_that_holds_its_place(parts: list[str]
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize("own", [["press"], "press", [{"uri": ""}], [{"uri": "a.png", "size": 3}], [{"alt": "x"}]])
+@pytest.mark.parametrize(
+    "own", [["press"], "press", "[{", [{"uri": ""}], [{"uri": "a.png", "size": 3}], [{"alt": "x"}]]
+)
 def test_a_value_of_somebody_else_stays(own: Any) -> None:
     document = Document("d.md", "See ![a](b.png).", format="markdown", metadata={"media": own})
     (chunk,) = get_chunker("markdown").chunk(document)
