@@ -62,7 +62,7 @@ INSTALL_docs = $(PIP) -r docs/requirements.txt -e .
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/encoders/test_kinds.py tests/rerank/test_models.py
-TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py tests/notebooks/test_evaluation.py
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py tests/retrieval/test_headers_endpoint.py tests/notebooks/test_evaluation.py
 TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py tests/notebooks/test_langchain_chroma.py
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py tests/benchmarks/evidence/test_evidence_graph.py

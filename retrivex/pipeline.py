@@ -25,6 +25,7 @@ from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
 from retrivex.retrieval.local import LocalRetriever
+from retrivex.retrieval.originals import Originals, ScoreKind
 from retrivex.stores import SQLiteStore
 from retrivex.stores.access import ChunkReply, ChunkRequest, StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
@@ -124,7 +125,8 @@ class RetriVex:
         Returns
         -------
         Composition
-            What the three limits leave out is in `dropped`, with the reason `cut_off`.
+            What the three limits leave out is in `dropped`, with the reason `cut_off`. A hit on a derived text, such as
+            a summary, shows its original (`retrivex.retrieval.originals`); without one it is dropped as `no_text`.
 
         Raises
         ------
@@ -140,11 +142,12 @@ class RetriVex:
             hits = self.retriever.retrieve(query, **asked)
         else:
             hits = {one: self.retriever.retrieve(one, **asked) for one in _checked_questions(sub_questions)}
-        kept, cut = limits.split(hits, self._kind(options))
+        shown, missing = self._originals(scope, options).show(hits)
+        kept, cut = limits.split(shown, self._kind(options))
         made = self.composer.compose(
             kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
         )
-        return self._account(made, cut)
+        return self._account(made, [*missing, *cut])
 
     @takes_both_names
     async def aask(
@@ -178,11 +181,12 @@ class RetriVex:
         else:
             each = _checked_questions(sub_questions)
             hits = dict(zip(each, await asyncio.gather(*map(retrieve, each)), strict=True))
-        kept, cut = limits.split(hits, self._kind(options))
+        shown, missing = await self._originals(scope, options).ashow(hits)
+        kept, cut = limits.split(shown, self._kind(options))
         made = await self.composer.acompose(
             kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
         )
-        return self._account(made, cut)
+        return self._account(made, [*missing, *cut])
 
     def around(
         self, place: Citation | Span | ChunkKey, before: int = 1, after: int = 1, *, scope: Scope = None
@@ -230,6 +234,11 @@ class RetriVex:
             )
         return {"k": k, "scope": scope, "where": where}
 
+    def _originals(self, scope: Scope, options: Mapping[str, Any]) -> Originals:
+        timeout_s = options.get("store_timeout_s", self.composer.config.store_timeout_s)
+        kind: ScoreKind = "distance" if self._kind(options) == "distance" else "similarity"
+        return Originals(self.store, scope, score_kind=kind, timeout_s=timeout_s)
+
     def _kind(self, options: Mapping[str, Any]) -> str:
         return str(options.get("score_kind", self.composer.config.score_kind))
 
@@ -237,7 +246,12 @@ class RetriVex:
         said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *made.warnings))
         if cut and NO_HITS in said:
             del said[NO_HITS]
-            said[f"all {len(cut)} hits are beyond the limits, first: {cut[0].detail}; loosen them"] = None
+            limited = [hit for hit in cut if hit.reason == "cut_off"]
+            if limited:
+                said[f"all {len(limited)} hits are beyond the limits, first: {limited[0].detail}; loosen them"] = None
+        missing = [hit for hit in cut if hit.reason == "no_text"]
+        if missing:
+            said[f"{len(missing)} hits on derived texts are left out, first: {missing[0].detail}"] = None
         if not cut and len(said) == len(made.warnings):
             return made
         return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))

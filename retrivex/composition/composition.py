@@ -13,6 +13,7 @@ from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, Unit
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
+from retrivex.model.media import Media, media_between
 from retrivex.model.question import takes_both_names
 from retrivex.model.run import Segment
 from retrivex.model.serialization import (
@@ -34,7 +35,7 @@ from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 if TYPE_CHECKING:
     import networkx as nx
 
-    from retrivex.prompts import ChatStyle, Place, Prompt
+    from retrivex.prompts import ChatStyle, Pictures, Place, Prompt
     from retrivex.prompts.apis import Api
     from retrivex.prompts.fitting import SourceTemplate
 
@@ -207,6 +208,14 @@ class Composition:
         best = [max((n for n in shown if n.is_in(span)), key=lambda n: n.value, default=None) for span in self.spans]
         return tuple(None if note is None else note.question for note in best)
 
+    def media(self, reference: str | int | Place | Citation) -> tuple[Media, ...]:
+        """Return the pictures and other media in what a citation, or a reference as `resolve` takes it, shows."""
+        cited = [reference] if isinstance(reference, Citation) else self.resolve(reference)
+        chunks = {chunk.key: chunk for span in self.spans for chunk in span.chunks}
+        keys = [(one, (one.doc_id, one.chunk_id)) for one in cited]
+        found = [media_between([chunks[key]], one.char_start, one.char_end) for one, key in keys if key in chunks]
+        return tuple(dict.fromkeys(one for each in found for one in each))
+
     def documents(self) -> tuple[ContextDocument, ...]:
         """Return the documents of the context, best first: coverage, hits, title and metadata, and the passages."""
         return documents_of(self.coverage, self.spans)
@@ -289,6 +298,7 @@ class Composition:
         max_tokens: int | None = None,
         answer_reserve: int = 0,
         tokenizer: TokenizerSpec = None,
+        pictures: Pictures | None = None,
     ) -> Prompt:
         """Return a whole prompt as messages of at most `max_tokens - answer_reserve` tokens.
 
@@ -299,6 +309,7 @@ class Composition:
             `openai_chat` (Chat Completions), `anthropic`
         style : language, where the question stands, what is said of the sources
         history : earlier turns, `{"role": "user" or "assistant", "content": text}`
+        pictures : which pictures of the sources are shown behind them, and from where; None shows none
 
         Raises
         ------
@@ -314,6 +325,7 @@ class Composition:
         return write_chat(
             self.spans, asked, counter,
             api=api, style=style, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
+            pictures=pictures,
         )  # fmt: skip
 
     def _asked(self, question: str | None, method: str) -> str:

@@ -314,3 +314,20 @@ def test_ids_of_document_and_number_are_asked_for(id_of: str, chunk_ids: list[in
     made = RetriVexRetriever(Elsewhere(pieces).as_retriever(), CONFIG, fetch_k=1).compose("one queen")
     assert made.spans[0].chunk_ids == chunk_ids
     assert bool(made.warnings) == (chunk_ids == [1])
+
+
+@pytest.mark.parametrize("kind", [MultiVectorRetriever, ParentDocumentRetriever])
+def test_hits_on_summaries_show_their_originals_with_neighbours(kind: type[MultiVectorRetriever]) -> None:
+    questions = [Document(f"question {n} {word}", metadata={"of": str(n)}) for n, word in enumerate(("a", "monarch"))]
+    originals = InMemoryStore()
+    originals.mset([(str(n), piece) for n, piece in enumerate(BEES)])
+    more = {"child_splitter": CharacterTextSplitter()} if kind is ParentDocumentRetriever else {}
+    base = kind(
+        vectorstore=InMemoryVectorStore.from_documents(questions, Bags()),
+        docstore=originals, id_key="of", search_kwargs={"k": 1}, **more,
+    )  # fmt: skip
+    retriever = RetriVexRetriever(base, CONFIG)
+    assert shown(retriever, "monarch") == ["Bees live in hives. A hive has one queen. She lays all eggs."]
+    assert retriever.compose("monarch").warnings == ()
+    base.search_kwargs["filter"] = lambda one: True
+    assert shown(retriever, "monarch") == ["A hive has one queen."]

@@ -19,7 +19,7 @@ from llama_index.core.node_parser import (
     get_leaf_nodes,
 )
 from llama_index.core.retrievers import AutoMergingRetriever, QueryFusionRetriever, VectorIndexRetriever
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, IndexNode
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
@@ -174,3 +174,13 @@ def test_a_filter_that_is_set_later_counts() -> None:
     after = retriever.compose("hour")
     assert len(after.spans[0].chunks) == 1 < len(before.spans[0].chunks)
     assert after.warnings[0].startswith("no chunk store")
+
+
+def test_a_hit_on_a_summary_shows_the_node_it_refers_to() -> None:
+    summaries = [IndexNode(text=f"About hour {n}.", index_id=node.node_id, obj=node) for n, node in enumerate(NODES)]
+    index = VectorStoreIndex(objects=summaries, embed_model=EMBED)
+    made = RetriVexRetriever(index.as_retriever(similarity_top_k=1), CONFIG, NODES, fetch_k=1).retrieve("hour")
+    shown = " ".join(node.node.text for node in made)
+    assert "About hour" not in shown
+    assert any(node.text in shown for node in NODES)
+    assert sum(node.text in shown for node in NODES) > 1
