@@ -22,6 +22,7 @@ from .clients import check_timeout, either_client
 from .documents import Passage, as_int
 from .failures import Failure, failure_of
 from .fields import LAYOUTS, FieldMap, LayoutName, field_map
+from .where import Group
 
 Scopes: TypeAlias = frozenset[str | None]
 """Values of the scope field that the caller may see; None stands for records without one."""
@@ -47,11 +48,17 @@ class ByWindows:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Request for the `k` records nearest to a vector of shape (d,), best first."""
+    """Request for the `k` records nearest to a vector of shape (d,), best first.
+
+    Parameters
+    ----------
+    where : what they must hold beside the scope; the collection may give others as well, which are left out later
+    """
 
     vector: NDArray[np.float32]
     k: int
     scopes: Scopes
+    where: Group | None = None
 
 
 @dataclass(frozen=True, slots=True)

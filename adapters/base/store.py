@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from retrivex.model.hit import SeedHit
 from retrivex.model.question import takes_both_names
 from retrivex.model.window import Window
 from retrivex.stores.access import split_windows
+from retrivex.stores.sqlite.filters import Where
 from retrivex.timeouts import in_thread
 from retrivex.tokens.stored import StoredCount
 
@@ -26,6 +28,7 @@ from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
 from .logs import logger
 from .retries import RetryingCollection
+from .where import fits, read_where
 
 Embed: TypeAlias = Callable[[str], ArrayLike]
 """Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""
@@ -36,6 +39,11 @@ _NO_POSITION = (
 )
 MOST_CHUNKS = 100_000
 """Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
+
+MOST_HITS = 10_000
+"""Of one search, where hits have to be left out that do not fit: more is what many servers refuse."""
+
+_MORE_HITS = 4  # times as many are asked for then
 
 
 class _Asking:
@@ -286,33 +294,53 @@ class VectorRetriever(_Asking):
         self._embed = embed
 
     @takes_both_names
-    def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+    def retrieve(self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None) -> list[SeedHit]:
         """Return the best `k` hits that `scope` may see, best first; an empty question finds nothing.
+
+        Parameters
+        ----------
+        question : any text
+        k : at most so many hits
+        scope : what the caller may see, whatever `where` says
+        where : what hits must hold, see `retrivex.stores.Where`; `source` is a field of the record. What the store
+            cannot be asked is checked here: with more requests, for up to 10,000 hits, until `k` of them fit
 
         Raises
         ------
         StoreTimeoutError, StoreError
-            If the store does not answer in time, is down or refuses; if `k` is less than 1, `question` no text.
+            If the store does not answer in time, is down or refuses; if `k` is less than 1, `question` no text, or
+            `where` cannot be read.
         EncoderError
             If `embed` does not give one finite vector.
         """
-        request = self._request(question, k, scope)
-        return [] if request is None else self._hits(self._retrying.ask(request), request)
+        request = self._request(question, k, scope, where)
+        hits: list[SeedHit] = []
+        while request is not None:
+            answer = self._retrying.ask(request)
+            hits, request = self._hits(answer, request, k)
+        return hits
 
     @takes_both_names
-    async def aretrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+    async def aretrieve(
+        self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None
+    ) -> list[SeedHit]:
         """Do the same as `retrieve`; the question is embedded in a thread."""
-        request = await in_thread(lambda: self._request(question, k, scope))
-        return [] if request is None else self._hits(await self._retrying.aask(request), request)
+        request = await in_thread(lambda: self._request(question, k, scope, where))
+        hits: list[SeedHit] = []
+        while request is not None:
+            answer = await self._retrying.aask(request)
+            hits, request = self._hits(answer, request, k)
+        return hits
 
-    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
+    def _request(self, question: str, k: int, scope: Scope, where: Where | None) -> Nearest | None:
+        condition = read_where(where)
         if not isinstance(question, str):
             raise StoreError(f"question is {type(question).__name__}: it must be the question as text")
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise StoreError(f"k is {k!r}: it must be a whole number of at least 1")
         if not question.strip():
             return None
-        return Nearest(self._vector(question), k, allowed_scopes(scope))
+        return Nearest(self._vector(question), k, allowed_scopes(scope), condition)
 
     def _vector(self, question: str) -> NDArray[np.float32]:
         given = encode_question(self._embed, question) if isinstance(self._embed, Encoder) else self._embed(question)
@@ -322,7 +350,8 @@ class VectorRetriever(_Asking):
             raise EncoderError(f"embed gave the shape {vector.shape} for a question: it must be one finite vector")
         return vector
 
-    def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
+    def _hits(self, answer: Records, request: Nearest, k: int) -> tuple[list[SeedHit], Nearest | None]:
+        """Return the hits of an answer, and what to ask next where too few of its records fit."""
         hits: list[SeedHit] = []
         reasons: list[str] = []
         foreign = unread = 0
@@ -339,6 +368,8 @@ class VectorRetriever(_Asking):
                 # another question finds it at another rank, and other records at this one
                 name = f"{passage.doc_id or self.collection.name} (unnumbered {record.id})"
                 chunk = _make_chunk_at(passage, name, 0, 1)
+            if chunk is not None and request.where is not None and not fits(request.where, passage, chunk):
+                continue
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
             elif chunk is not None:
@@ -359,7 +390,15 @@ class VectorRetriever(_Asking):
             )
         for reason in reasons:
             self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
-        return hits
+        if request.where is None or len(hits) >= k or len(answer.records) < request.k:
+            return hits[:k], None
+        if request.k < MOST_HITS:
+            return hits, replace(request, k=min(MOST_HITS, _MORE_HITS * request.k))
+        self._warn(
+            f"{self.collection.name}: of the best {request.k} records only {len(hits)} fit where, so that fewer hits "
+            f"than k={k} came back: the store cannot be asked for all of it"
+        )
+        return hits, None
 
 
 class ClientRetriever(VectorRetriever):

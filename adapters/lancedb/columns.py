@@ -19,6 +19,7 @@ from retrivex.model.window import Window
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap
 from ..base.scopes import scope_alternatives
+from ..base.where import Dialect, FieldTest, Pushed
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -46,6 +47,17 @@ class Column:
         """Say whether its values are texts, also where each is kept once and numbered (a dictionary)."""
         kept = self.type.value_type if pa.types.is_dictionary(self.type) else self.type
         return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept) or pa.types.is_string_view(kept))
+
+    @property
+    def is_number(self) -> bool:
+        """Say whether its values are numbers."""
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type))
+
+    def holds(self, value: int | float) -> bool:
+        """Say whether a column of whole numbers can hold a number: the engine refuses to compare it with others."""
+        signed = pa.types.is_signed_integer(self.type)
+        most = 2 ** (self.type.bit_width - signed)
+        return type(value) is int and (-most if signed else 0) <= value < most
 
     @property
     def is_struct(self) -> bool:
@@ -116,6 +128,21 @@ class Columns:
         stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
         return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
 
+    def of_test(self, test: FieldTest, fields: FieldMap) -> Column | None:
+        """Return the column that a filter asks; None where there is none.
+
+        Raises
+        ------
+        LookupError
+            If several may hold the value, or a text that is JSON.
+        """
+        found = [column for name in test.names(fields)[:1] for column in self._find_columns(name)]
+        if test.names(fields) == getattr(fields, test.field, None):
+            found = self.all(fields, test.field)[:1]
+        if len(found) > 1 or (not found and "metadata" in self.outer):
+            raise LookupError(test.field)
+        return found[0] if found else None
+
     def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
         """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
         if not self.is_flat:
@@ -180,6 +207,95 @@ def _join_any(conditions: Sequence[str]) -> str:
         return f"({conditions[0]})"
     half = len(conditions) // 2
     return f"({_join_any(conditions[:half])} OR {_join_any(conditions[half:])})"
+
+
+class SqlDialect(Dialect[str]):
+    """Filters in the SQL of LanceDB.
+
+    Parameters
+    ----------
+    columns : of the table
+    fields : names of them
+    """
+
+    def __init__(self, columns: Columns, fields: FieldMap) -> None:
+        self._columns, self._fields = columns, fields
+
+    def test(self, test: FieldTest) -> Pushed[str]:
+        """Translate one test."""
+        try:
+            column = self._columns.of_test(test, self._fields)
+        except LookupError:
+            return Pushed(None, False)
+        if column is None:
+            return Pushed("TRUE" if test.missing else "FALSE")
+        if test.titles:
+            return self._titles(test, column)
+        is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        item = Column(column.path, column.type.value_type) if is_list else column
+        if test.bounds is not None:
+            either = [] if is_list or item.is_text != test.is_of_texts else [_within(item, test.bounds)]
+            if is_list or not (item.is_text or item.is_number):
+                return Pushed(None, False)
+        else:
+            values = _literals(item, test)
+            if values is None:
+                return Pushed(None, False)
+            either = [f"{column.sql} IN ({', '.join(values)})"] if values and not is_list else []
+            either += [f"array_has({column.sql}, {value})" for value in values if is_list]
+        if test.missing:
+            either.append(f"{column.sql} IS NULL")
+        return Pushed(_join_any(either))
+
+    def _titles(self, test: FieldTest, column: Column) -> Pushed[str]:
+        if not pa.types.is_list(column.type):
+            return Pushed(None, False)
+        places = enumerate(test.titles, 1)
+        return Pushed(self.all_of([f"array_element({column.sql}, {at}) = {quoted(title)}" for at, title in places]))
+
+    def any_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions of which one must hold."""
+        return _join_any(conditions)
+
+    def all_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions that must hold together."""
+        return f"({' AND '.join(conditions)})"
+
+    def negate(self, condition: str) -> str:
+        """Return the condition that the other one does not hold."""
+        return f"({condition} IS NOT TRUE)"
+
+
+def _literals(column: Column, test: FieldTest) -> list[str] | None:
+    """Return values as SQL writes them, without those that the column cannot hold; None: nobody knows which."""
+    if column.is_text:
+        return [quoted(text) for text in test.texts]
+    if pa.types.is_boolean(column.type):
+        return [str(truth).upper() for truth in test.truths]
+    if pa.types.is_floating(column.type):
+        return [repr(float(value)) for value in test.numbers]
+    return [str(value) for value in test.numbers if column.holds(value)] if column.is_number else None
+
+
+_SQL = {
+    "min": "{0} >= {1}",
+    "max": "{0} <= {1}",
+    "above": "{0} > {1}",
+    "below": "{0} < {1}",
+    "contains": "strpos({0}, {1}) > 0",
+    "starts": "starts_with({0}, {1})",
+    "ends": "ends_with({0}, {1})",
+}
+
+
+def _within(column: Column, bounds: Mapping[str, Any]) -> str:
+    is_whole = pa.types.is_integer(column.type) and all(map(column.holds, bounds.values()))
+    sql = column.sql if is_whole or column.is_text else f"CAST({column.sql} AS DOUBLE)"
+    shown = {
+        op: quoted(value) if isinstance(value, str) else repr(value if is_whole else float(value))
+        for op, value in bounds.items()
+    }
+    return " AND ".join(_SQL[op].format(sql, value) for op, value in shown.items())
 
 
 # ---- writing

@@ -22,7 +22,7 @@ from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Recor
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
-from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
+from .columns import Column, Columns, SqlDialect, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 _EVERY = 2**31 - 1  # rows that match a filter: LanceDB's own limit of a search is 10
 
@@ -169,7 +169,8 @@ class LanceDBCollection(ClientCollection):
             # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
             # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).
             near = self._select(query, columns, "_distance").maximum_nprobes(0).refine_factor(1)
-            return near.where(scope).limit(request.k)
+            wanted = SqlDialect(columns, self.fields).translate(request.where)
+            return near.where(scope if wanted is None else f"{wanted} AND {scope}").limit(request.k)
         if isinstance(request, ByIds):
             wanted = self._ids(columns).is_one_of(request.ids)
         else:

@@ -11,6 +11,9 @@ from pymilvus import DataType
 
 from retrivex.errors import StoreError
 
+from ..base.fields import FieldMap
+from ..base.where import ROUNDED, Dialect, FieldTest, Pushed
+
 _WORDS = frozenset({"and", "or", "not", "in", "like", "exists", "is", "null", "isnull", "isnotnull", "true", "false"})
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -23,6 +26,7 @@ class Schema:
     ----------
     key : name of the primary key
     types : of the columns, by name, as Milvus calls them
+    elements : of the columns that are arrays, what they hold
     nullable : columns that may be empty
     dynamic : whether there are fields beside the columns
     auto_id : whether the server makes the ids
@@ -33,6 +37,7 @@ class Schema:
 
     key: str
     types: Mapping[str, str]
+    elements: Mapping[str, str]
     nullable: frozenset[str]
     dynamic: bool
     auto_id: bool
@@ -82,6 +87,7 @@ def parse_schema(
     return Schema(
         key=key["name"],
         types=types,
+        elements={c["name"]: DataType(c["element_type"]).name for c in described["fields"] if c.get("element_type")},
         nullable=frozenset(column["name"] for column in described["fields"] if column.get("nullable")),
         dynamic=bool(described.get("enable_dynamic_field")),
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
@@ -107,15 +113,15 @@ class Filter:
         self.values: dict[str, Any] = {}
         self._lite = schema.lite
 
-    def value(self, given: str | int | Sequence[str] | Sequence[int]) -> str:
+    def value(self, given: str | float | Sequence[str] | Sequence[int] | Sequence[float]) -> str:
         """Return what stands for a value."""
         if self._lite:
             return _write_literal(given)
         name = f"v{len(self.values)}"
-        self.values[name] = given if isinstance(given, (str, int)) else list(given)
+        self.values[name] = given if isinstance(given, (str, int, float)) else list(given)
         return f"{{{name}}}"
 
-    def one_of(self, name: str, values: Sequence[str] | Sequence[int]) -> str:
+    def one_of(self, name: str, values: Sequence[str] | Sequence[int] | Sequence[float]) -> str:
         """Return the condition that a field has one of these values, of which there is at least one."""
         if len(values) == 1:
             return f"{name} == {self.value(values[0])}"
@@ -127,7 +133,87 @@ class Filter:
 def _write_literal(given: Any) -> str:
     if isinstance(given, str):
         return f'"{given.translate(_ESCAPES)}"'
-    return str(given) if isinstance(given, int) else f"[{','.join(map(_write_literal, given))}]"
+    if isinstance(given, bool):
+        return str(given).lower()
+    return repr(given) if isinstance(given, (int, float)) else f"[{','.join(map(_write_literal, given))}]"
+
+
+_BOUNDS = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
+_NUMBERS = frozenset({"INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE"})
+
+
+class MilvusDialect(Dialect[str]):
+    """Filters of Milvus; which records a `not` finds beside those that it should depends on the version.
+
+    Parameters
+    ----------
+    schema : of the collection
+    fields : names in it
+    written : takes the values
+    """
+
+    def __init__(self, schema: Schema, fields: FieldMap, written: Filter) -> None:
+        self._schema, self._fields, self._written = schema, fields, written
+
+    def test(self, test: FieldTest) -> Pushed[str]:
+        """Translate one test."""
+        paths = test.paths(self._fields)
+        path = next((one for one in paths if one in self._schema.types), paths[0])
+        try:
+            name = self._schema.name(path)
+        except StoreError:  # a key that no filter can name
+            return Pushed(None, False)
+        if name is None:
+            return Pushed(None if test.missing else self._never, False)
+        kind = self._schema.types.get(path, "JSON")
+        if test.titles:
+            places = " and ".join(f"{name}[{at}] == {self._written.value(one)}" for at, one in enumerate(test.titles))
+            return Pushed(f"({places})" if kind == "ARRAY" else None, False)
+        either = self._among(test, name, kind) if test.bounds is None else self._within(test, name, kind)
+        if either is None or (test.missing and kind != "JSON" and path not in self._schema.nullable):
+            return Pushed(None, False)
+        if test.missing:
+            either.append(f"not exists {name}" if kind == "JSON" else f"{name} is null")
+        return Pushed(any_of([f"({one})" for one in either]) if either else self._never, False)
+
+    @property
+    def _never(self) -> str:
+        return f"{self._schema.key} in []"
+
+    def _among(self, test: FieldTest, name: str, kind: str) -> list[str] | None:
+        """Return the conditions of which one holds; None where a field of that kind cannot be asked."""
+        held = self._schema.elements.get(name, kind)
+        is_whole = held.startswith("INT")
+        numbers = [value for value in test.numbers if isinstance(value, int) or not is_whole]
+        if not is_whole and (held != "JSON" or float in map(type, numbers)):
+            numbers = [float(value) for value in numbers]
+        if held not in ("JSON", "VARCHAR", "BOOL", *_NUMBERS):
+            return None
+        values: list[tuple[bool, list[Any]]] = [
+            (held == "VARCHAR", test.texts), (held in _NUMBERS, numbers), (held == "BOOL", list(test.truths))
+        ]  # fmt: skip
+        asked = [given for known, given in values if given and (known or held == "JSON")]
+        listed = {"ARRAY": "array_contains_any", "JSON": "json_contains_any"}.get(kind)
+        either = [] if kind == "ARRAY" else [self._written.one_of(name, given) for given in asked]
+        return either + ([f"{listed}({name}, {self._written.value(given)})" for given in asked] if listed else [])
+
+    def _within(self, test: FieldTest, name: str, kind: str) -> list[str] | None:
+        bounds = test.bounds or {}
+        if kind not in ("JSON", "VARCHAR", *_NUMBERS) or not _BOUNDS.keys() >= bounds.keys():
+            return None
+        if kind != "JSON" and test.is_of_texts != (kind == "VARCHAR"):
+            return []
+        rounded = {op: ROUNDED[op](one) if kind.startswith("INT") else one for op, one in bounds.items()}
+        each = " and ".join(f"{name} {_BOUNDS[op]} {self._written.value(one)}" for op, one in rounded.items())
+        return [each, *(f"{name} == {self._written.value(truth)}" for truth in test.truths if kind == "JSON")]
+
+    def any_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions of which one must hold."""
+        return any_of(conditions)
+
+    def all_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions that must hold together."""
+        return f"({' and '.join(conditions)})"
 
 
 def any_of(terms: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from retrivex.model.window import Window
 
 from ..base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from ..base.fields import FieldMap
+from .filters import SqlDialect
 from .table import Column, Field, Table, Values, name
 
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
@@ -90,14 +91,13 @@ class TableQuery:
         if isinstance(request, Nearest):
             distance, bound = self._distance(request.vector)
             end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
-            return self._select(
-                self._raise_search_limit(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end
-            )
+            conditions = [*self._wanted(request), *self._raise_search_limit()]
+            return self._select(conditions, request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
         return self._page(request)
 
     def _select(
         self,
-        conditions: Sequence[tuple[Composed, Values]],
+        conditions: Sequence[tuple[Composable, Values]],
         scopes: Scopes | None,
         bound: Values | None = None,
         *,
@@ -106,7 +106,7 @@ class TableQuery:
         end: Composable = SQL(""),  # noqa: B008
     ) -> tuple[Composed, Values]:
         allowed = [] if scopes is None else [self.table.visible(self.fields, scopes)]
-        wanted = [(SQL("TRUE"), Values()), *self._part(), *allowed, *conditions]
+        wanted: list[tuple[Composable, Values]] = [(SQL("TRUE"), {}), *self._part(), *allowed, *conditions]
         statement = SQL("SELECT {}::text, {}, {}, {} FROM {} AS t WHERE {}{}").format(
             self.id.expression,
             self.table.row(self.fields, self.id_name),
@@ -123,6 +123,11 @@ class TableQuery:
         """Return the conditions of `only`."""
         fields = [(self.table.require(column, "only"), value) for column, value in self.only.items()]
         return [field.among(f"only_{i}", [value]) for i, (field, value) in enumerate(fields)]
+
+    def _wanted(self, request: Nearest) -> list[tuple[Composable, Values]]:
+        dialect = SqlDialect(self.table, self.fields)
+        wanted = dialect.translate(request.where)
+        return [] if wanted is None else [(wanted, dialect.values)]
 
     def _page(self, request: Scan) -> tuple[Composed, Values]:
         id = self.id

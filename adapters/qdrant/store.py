@@ -29,7 +29,7 @@ from ..base.collection import (
 )
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
-from .filters import among, inside, json_path, of_scopes, point_id
+from .filters import QdrantDialect, among, inside, json_path, of_scopes, point_id
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
 # node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
@@ -115,7 +115,9 @@ class QdrantCollection(ClientCollection):
                 return {"offset": after, "limit": limit}
 
     def _make_knn(self, request: Nearest) -> dict[str, Any]:
-        narrow = {"query_filter": models.Filter(must=of_scopes(request.scopes, self.fields)), "limit": request.k}
+        wanted = QdrantDialect(self.fields).translate(request.where)
+        must = [*of_scopes(request.scopes, self.fields), *([] if wanted is None else [wanted])]
+        narrow = {"query_filter": models.Filter(must=must), "limit": request.k}
         return {**self._asked, **narrow, "query": request.vector.tolist(), "using": self._vector_name}
 
     # ---- answers

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Scope
+from retrivex.stores.sqlite.filters import Where
 
 from ..base.collection import Nearest
 from ..base.store import ClientRetriever, Embed
@@ -41,11 +42,11 @@ class SearchRetriever(ClientRetriever):
         super().__init__(client, index, embed if embed is not None else _no_vector, retries=retries, **options)
         self._search = search
 
-    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
-        request = super()._request(question, k, scope)
+    def _request(self, question: str, k: int, scope: Scope, where: Where | None) -> Nearest | None:
+        request = super()._request(question, k, scope, where)
         if request is None or self._search == "knn":
             return request
-        return Matching(request.vector, request.k, request.scopes, question)
+        return Matching(request.vector, request.k, request.scopes, request.where, question)
 
 
 def _no_vector(question: str) -> list[float]:

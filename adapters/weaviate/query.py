@@ -16,7 +16,7 @@ from retrivex.errors import StoreError
 
 from ..base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes, visible, within
 from ..base.fields import FieldMap
-from .properties import Properties, by_scopes, by_windows
+from .properties import Properties, WeaviateDialect, by_scopes, by_windows
 
 MOST_RECORDS = 10_000
 """That one request gives: QUERY_MAXIMUM_RESULTS of a server, unless it was set otherwise."""
@@ -65,7 +65,11 @@ class WeaviateQuery:
                 asked = {"near_vector": vector.tolist(), "return_metadata": MetadataQuery(distance=True)}
                 if self.vector_name is not None:
                     asked["target_vector"] = self.vector_name
-                return "near_vector", arguments | asked | {"filters": self._scopes(scopes)}
+                wanted = WeaviateDialect(self.known, self.fields).translate(request.where)
+                allowed = self._scopes(scopes)
+                return "near_vector", arguments | asked | {
+                    "filters": allowed if wanted is None else self._restrict(wanted, scopes)
+                }
             case Scan(after):
                 return "fetch_objects", arguments | {"after": after}
 

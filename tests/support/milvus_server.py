@@ -85,7 +85,9 @@ def _native(value: Any) -> Any:
 def _literal(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_literal, value)) + "]"
-    return str(value) if isinstance(value, int) else '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, (int, float)) else '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
 
 
 @contextmanager

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.where_cases import HOSTILE, WHERES, embedded, where_chunks, wheres
 
 from retrivex import Chunk, RetrievalConfig, RetriVex
 from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.base.collection import Nearest
+from retrivex.adapters.base.where import read_where
+from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
 from retrivex.tokens.tokenizer import CallableTokenizer
@@ -45,7 +54,98 @@ class CountsContract(ChunkStoreContract):
                 }
 
 
-class VectorContract(CountsContract):
+class WhereContract(ChunkStoreContract):
+    """Filters with the question mean what they mean in the embedded store, and never let more be seen."""
+
+    pushes: Sequence[dict[str, Any]] = (
+        {"doc_id": "doc-1"},
+        {"page": {"min": 2}},
+        {"timestamp": {"below": 1_700_000_003}},
+        {"metadata.author": ["François Huber", "it's"]},
+        {"metadata.year": 1791, "metadata.draft": False},
+        {"any": [{"metadata.weight": {"above": 3.5}}, {"doc_id": ["doc-0"]}]},
+    )
+    """What the server is asked for, so that nothing else comes from it."""
+
+    @contextmanager
+    def _asked(self) -> Iterator[tuple[Any, Callable[[Any, Any], None]]]:
+        chunks = where_chunks()
+        with closing(self.make(chunks)) as under_test, embedded(chunks) as right:
+            store: Any = under_test.store
+            vector = chunks[0].embedding
+            retriever = store.retriever(lambda question: vector)
+
+            def check(where: Any, scope: Any) -> None:
+                expected = right.search_vector(vector, 100, scope, where)
+                found = retriever.retrieve("x", 100, scope, where)
+                assert sorted(hit.key for hit in found) == sorted(hit.key for hit in expected), (where, scope)
+
+            yield retriever, check
+
+    def test_where_means_what_it_means_in_the_embedded_store(self) -> None:
+        with self._asked() as (_, check):
+            for n, where in enumerate(WHERES):
+                check(where, {"acme", None})
+                check(where, (None, "acme", "nobody")[n % 3])
+
+    def test_any_where_means_what_it_means_in_the_embedded_store(self) -> None:
+        with self._asked() as (_, check):
+
+            @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+            @given(wheres, st.sampled_from([None, "acme", ("acme", None)]))
+            def each(where: dict[str, Any], scope: Any) -> None:
+                check(where, scope)
+
+            each()
+
+    def test_values_and_keys_of_where_are_never_part_of_a_text(self) -> None:
+        with self._asked() as (_, check):
+            for text in HOSTILE:
+                check({"metadata.author": [text, "it's"], "not": {"doc_id": text}}, None)
+                check({"any": [{"metadata.author": {"contains": text}}, {f"metadata.{text}": [text, None]}]}, None)
+                check({"any": [{"doc_id": text}, {"heading": text}, {"doc_id": {"min": text}}]}, None)
+
+    def test_what_where_asks_for_the_server_is_asked_for(self) -> None:
+        with self._asked() as (retriever, _):
+            chunks, collection = where_chunks(), retriever.collection
+            for where in self.pushes:
+                request = Nearest(np.asarray(chunks[0].embedding), 100, frozenset({None, "acme"}), read_where(where))
+                keys = {hit.key for hit in retriever.retrieve("x", 100, {None, "acme"}, where)}
+                assert keys
+                assert len(collection.ask(request).records) == len(keys), where
+
+    def test_where_never_widens_what_scope_allows(self) -> None:
+        with self._asked() as (retriever, _):
+            for where in ({"metadata.scope": "acme"}, {"doc_id": {"starts": "acme"}}, {"not": {"doc_id": "doc-0"}}):
+                assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", 100, None, where)} <= {None}
+                assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", 100, "acme", where)} <= {"acme"}
+                wide = {"any": [where, {"metadata.scope": ["acme", None]}, {}]}
+                assert {hit.chunk.metadata.scope for hit in retriever.retrieve("x", 100, None, wide)} == {None}
+
+    def test_hits_that_fit_are_found_behind_those_that_do_not(self) -> None:
+        with self._asked() as (retriever, check):
+            where = {"not": {"metadata.author": {"contains": "François"}}, "heading": ["Guide", "Part 1"]}
+            hits = retriever.retrieve("x", 2, {None, "acme"}, where)
+            assert len(hits) == 2
+            check(where, {None, "acme"})
+
+    def test_where_that_cannot_be_read_is_the_same_error_everywhere(self) -> None:
+        with self._asked() as (retriever, _):
+            bad: list[Any] = [5, {"title": "x"}, {"page": {"gt": 3}}, {"metadata.x": float("nan")}, {"any": []}]
+            for where in bad:
+                with pytest.raises(StoreError, match="where"):
+                    retriever.retrieve("x", where=where)
+
+    def test_where_goes_through_one_call(self) -> None:
+        chunks = where_chunks()
+        with closing(self.make(chunks)) as under_test:
+            store: Any = under_test.store
+            asked = RetriVex(store, lambda question: chunks[2].embedding, RetrievalConfig(window=0))
+            made = asked.ask("What?", k=3, where={"doc_id": "doc-1"})
+            assert {span.doc_id for span in made.spans} == {"doc-1"}
+
+
+class VectorContract(CountsContract, WhereContract):
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         return self._made(chunks)
 

@@ -264,7 +264,7 @@ def _compared(given: Any, name: str, known: dict[str, Any]) -> Condition:
             name in properties
             and any(set(_terms(properties[name], cut, stored=True)).issuperset(terms) for terms in wanted)
         )
-    if type_ not in ("int", "number"):
+    if type_ not in ("int", "number", "boolean"):
         raise Refused(f"no filters by {type_} here")
     compare, values = _COMPARE[given.operator], _values(given, f"value_{type_}")
     return lambda id_, properties: name in properties and any(compare(properties[name], one) for one in values)
@@ -275,6 +275,8 @@ _COMPARE = {
     _OP.OPERATOR_CONTAINS_ANY: lambda own, asked: own == asked,
     _OP.OPERATOR_GREATER_THAN_EQUAL: lambda own, asked: own >= asked,
     _OP.OPERATOR_LESS_THAN: lambda own, asked: own < asked,
+    _OP.OPERATOR_LESS_THAN_EQUAL: lambda own, asked: own <= asked,
+    _OP.OPERATOR_GREATER_THAN: lambda own, asked: own > asked,
 }
 
 
