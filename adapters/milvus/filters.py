@@ -166,9 +166,11 @@ class MilvusDialect(Dialect[str]):
         if name is None:
             return Pushed(None if test.missing else self._never, False)
         kind = self._schema.types.get(path, "JSON")
+        if test.titles and kind != "ARRAY":
+            return Pushed(None, False)
         if test.titles:
             places = " and ".join(f"{name}[{at}] == {self._written.value(one)}" for at, one in enumerate(test.titles))
-            return Pushed(f"({places})" if kind == "ARRAY" else None, False)
+            return Pushed(f"({places})", False)
         either = self._among(test, name, kind) if test.bounds is None else self._within(test, name, kind)
         if either is None or (test.missing and kind != "JSON" and path not in self._schema.nullable):
             return Pushed(None, False)

@@ -45,7 +45,9 @@ class MilvusQuery:
         """Return the filter of a request, and its values, as arguments of the client."""
         written = Filter(self.schema)
         terms = [term for term in self._terms(request, written) if term]
-        return {"filter": " and ".join(terms), "filter_params": written.values}
+        asked = " and ".join(terms)
+        # what only a part names that is left to the check is not sent
+        return {"filter": asked, "filter_params": {k: v for k, v in written.values.items() if f"{{{k}}}" in asked}}
 
     def ids(self, ids: Sequence[str]) -> Sequence[str] | Sequence[int]:
         """Return ids as the collection keeps them."""
