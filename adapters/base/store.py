@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.encoders.encoder import Encoder
 from retrivex.encoders.queries import encode_question
 from retrivex.errors import ChunkError, EncoderError, StoreError
+from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
@@ -23,7 +24,7 @@ from retrivex.timeouts import in_thread
 from retrivex.tokens.stored import StoredCount
 
 from .clients import check_limit
-from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes, Search
 from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
 from .logs import logger
@@ -42,6 +43,9 @@ MOST_CHUNKS = 100_000
 
 MOST_HITS = 10_000
 """Of one search, where hits have to be left out that do not fit: more is what many servers refuse."""
+
+FUSION_DEPTH = 100
+"""Hits of each ranking that are fused at least."""
 
 _MORE_HITS = 4  # times as many are asked for then
 
@@ -154,9 +158,9 @@ class VectorChunkStore(_Asking):
             for chunk, passage in found
         ]
 
-    def retriever(self, embed: Encoder | Embed) -> VectorRetriever:
-        """Return a retriever over the same collection; `embed` as of `VectorRetriever`."""
-        return VectorRetriever(self.collection, embed)
+    def retriever(self, embed: Encoder | Embed | None = None, search: Search = "vectors") -> VectorRetriever:
+        """Return a retriever over the same collection; `embed` and `search` as of `VectorRetriever`."""
+        return VectorRetriever(self.collection, embed, search=search)
 
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
@@ -271,27 +275,52 @@ def _text_or_none(value: Any) -> str | None:
 
 
 class VectorRetriever(_Asking):
-    """Finds hits for a question in a collection, nearest vectors first.
+    """Finds hits for a question in a collection, best first: by vectors, by words or by both.
 
     Parameters
     ----------
     collection : what to ask
-    embed : the model the collection's vectors come from: an `Encoder`, or a function from a text to its vector
+    embed : the model the collection's vectors come from: an `Encoder`, or a function from a text to its vector; not
+        needed for words
+    search : `vectors`, `words` (the store's own full-text search) or `hybrid`: in one request where the store fuses
+        both by itself, otherwise in two whose hits are fused by reciprocal rank
     retries : new attempts where the store is down
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or the store has no search by words.
 
     Notes
     -----
-    Scores are larger for nearer vectors: cosines and inner products as they are, distances with a minus. A record
+    Scores are larger for nearer vectors: cosines and inner products as they are, distances with a minus. Those of words
+    are the store's own, mostly BM25; those of a hybrid say no more than the order. A record
     without document or number becomes a hit that is not grown: `warnings` says so.
     """
 
-    def __init__(self, collection: Collection, embed: Encoder | Embed, *, retries: int = 2) -> None:
-        if not isinstance(embed, Encoder) and not callable(embed):
+    def __init__(
+        self,
+        collection: Collection,
+        embed: Encoder | Embed | None = None,
+        *,
+        search: Search = "vectors",
+        retries: int = 2,
+    ) -> None:
+        if search not in get_args(Search):
+            raise StoreError(f"search is {search!r}: it must be one of {', '.join(get_args(Search))}")
+        if embed is None and search != "words":
+            raise StoreError("embed is missing: give the model of the collection's vectors, or search='words'")
+        if embed is not None and not isinstance(embed, Encoder) and not callable(embed):
             raise StoreError(
                 f"embed is {type(embed).__name__}: give an Encoder, or a function from a text to its vector"
             )
         super().__init__(collection, retries)
-        self._embed = embed
+        if search != "vectors" and "words" not in collection.searches:
+            raise StoreError(
+                f"search is {search!r}: {collection.name} has no search by words; take search='vectors', and fuse its "
+                "hits with those of another retriever, such as LocalRetriever over a SQLiteStore"
+            )
+        self._embed, self._search = embed, search
 
     @takes_both_names
     def retrieve(self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None) -> list[SeedHit]:
@@ -313,37 +342,46 @@ class VectorRetriever(_Asking):
         EncoderError
             If `embed` does not give one finite vector.
         """
-        request = self._request(question, k, scope, where)
-        hits: list[SeedHit] = []
-        while request is not None:
-            answer = self._retrying.ask(request)
-            hits, request = self._hits(answer, request, k)
-        return hits
+        rankings: list[list[SeedHit]] = []
+        for first in self._requests(question, k, scope, where):
+            request: Nearest | None = first
+            while request is not None:
+                hits, request = self._hits(self._retrying.ask(request), request, first.k)
+            rankings.append(hits)
+        return _fused(rankings, k)
 
     @takes_both_names
     async def aretrieve(
         self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None
     ) -> list[SeedHit]:
         """Do the same as `retrieve`; the question is embedded in a thread."""
-        request = await in_thread(lambda: self._request(question, k, scope, where))
-        hits: list[SeedHit] = []
-        while request is not None:
-            answer = await self._retrying.aask(request)
-            hits, request = self._hits(answer, request, k)
-        return hits
+        rankings: list[list[SeedHit]] = []
+        for first in await in_thread(lambda: self._requests(question, k, scope, where)):
+            request: Nearest | None = first
+            while request is not None:
+                hits, request = self._hits(await self._retrying.aask(request), request, first.k)
+            rankings.append(hits)
+        return _fused(rankings, k)
 
-    def _request(self, question: str, k: int, scope: Scope, where: Where | None) -> Nearest | None:
+    def _requests(self, question: str, k: int, scope: Scope, where: Where | None) -> list[Nearest]:
         condition = read_where(where)
         if not isinstance(question, str):
             raise StoreError(f"question is {type(question).__name__}: it must be the question as text")
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise StoreError(f"k is {k!r}: it must be a whole number of at least 1")
         if not question.strip():
-            return None
-        return Nearest(self._vector(question), k, allowed_scopes(scope), condition)
+            return []
+        vector = np.zeros(0, np.float32) if self._search == "words" else self._vector(question)
+        request = Nearest(vector, k, allowed_scopes(scope), condition, question, self._search)
+        if self._search != "hybrid" or "hybrid" in self.collection.searches:
+            return [request]
+        deep = replace(request, k=max(k, FUSION_DEPTH))
+        return [replace(deep, search="words"), replace(deep, search="vectors")]
 
     def _vector(self, question: str) -> NDArray[np.float32]:
-        given = encode_question(self._embed, question) if isinstance(self._embed, Encoder) else self._embed(question)
+        embed = self._embed
+        assert embed is not None  # as checked above
+        given = encode_question(embed, question) if isinstance(embed, Encoder) else embed(question)
         vector = np.asarray(given, dtype=np.float32)
         vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
         if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
@@ -401,18 +439,29 @@ class VectorRetriever(_Asking):
         return hits, None
 
 
+def _fused(rankings: Sequence[list[SeedHit]], k: int) -> list[SeedHit]:
+    return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
+
+
 class ClientRetriever(VectorRetriever):
     """A retriever made of a client and the name of a collection; subclasses say of which kind.
 
     Parameters
     ----------
     client, collection, options : as of the collection's class
-    embed, retries : as of `VectorRetriever`
+    embed, search, retries : as of `VectorRetriever`
     """
 
     kind: ClassVar[type[Any]]
 
     def __init__(
-        self, client: Any, collection: str, embed: Encoder | Embed, *, retries: int = 2, **options: Any
+        self,
+        client: Any,
+        collection: str,
+        embed: Encoder | Embed | None = None,
+        *,
+        search: Search = "vectors",
+        retries: int = 2,
+        **options: Any,
     ) -> None:
-        super().__init__(self.kind(client, collection, **options), embed, retries=retries)
+        super().__init__(self.kind(client, collection, **options), embed, search=search, retries=retries)

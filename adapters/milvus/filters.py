@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pymilvus import DataType
+from pymilvus import DataType, FunctionType
 
 from retrivex.errors import StoreError
 
@@ -31,6 +31,7 @@ class Schema:
     dynamic : whether there are fields beside the columns
     auto_id : whether the server makes the ids
     vector : the field of the nearest neighbours; None where that is not clear
+    words : the field of sparse vectors that a BM25 function fills; None where there is none
     metrics : of the vector fields that have an index
     lite : whether it is Milvus Lite, which knows no templates
     """
@@ -42,6 +43,7 @@ class Schema:
     dynamic: bool
     auto_id: bool
     vector: str | None
+    words: str | None
     metrics: Mapping[str, str]
     lite: bool
 
@@ -83,6 +85,7 @@ def parse_schema(
     floats = [name for name, type_ in types.items() if type_ == "FLOAT_VECTOR"]
     if vector_name is not None and vector_name not in floats:
         raise StoreError(f"vector_name is {vector_name!r}: there is no such field of float vectors")
+    functions = [{**made, "type": FunctionType(made["type"])} for made in described.get("functions") or ()]
     key = next(column for column in described["fields"] if column.get("is_primary"))
     return Schema(
         key=key["name"],
@@ -92,6 +95,7 @@ def parse_schema(
         dynamic=bool(described.get("enable_dynamic_field")),
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
         vector=vector_name or (floats[0] if len(floats) == 1 else None),
+        words=next((made["output_field_names"][0] for made in functions if "BM25" in made["type"].name), None),
         metrics={index["field_name"]: str(index["metric_type"]) for index in indexes if index.get("metric_type")},
         lite=version.startswith("milvus_lite"),
     )

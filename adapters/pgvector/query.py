@@ -39,7 +39,7 @@ class TableQuery:
     table : what is known of it
     fields : names in it
     id_name : column of the ids
-    vector_name, metric, with_vectors, only : see `PgvectorCollection`
+    vector_name, metric, with_vectors, only, words : see `PgvectorCollection`
 
     Raises
     ------
@@ -54,6 +54,7 @@ class TableQuery:
     metric: Metric
     with_vectors: bool
     only: Mapping[str, str]
+    words: str
 
     @property
     def id(self) -> Field:
@@ -88,6 +89,8 @@ class TableQuery:
         if isinstance(request, ByWindows):
             source, bound = self._places(request.windows)
             return self._select([], request.scopes, bound, source=source)
+        if isinstance(request, Nearest) and request.search == "words":
+            return self._by_words(request)
         if isinstance(request, Nearest):
             distance, bound = self._distance(request.vector)
             end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
@@ -123,6 +126,25 @@ class TableQuery:
         """Return the conditions of `only`."""
         fields = [(self.table.require(column, "only"), value) for column, value in self.only.items()]
         return [field.among(f"only_{i}", [value]) for i, (field, value) in enumerate(fields)]
+
+    def _by_words(self, request: Nearest) -> tuple[Composed, Values]:
+        """Return the rows that hold any word of the question, those first that rank best."""
+        columns = self.table.columns.items()
+        kept = [column for column, known in columns if known.kind == "tsvector"]
+        words = SQL("t.{}").format(name(kept[0])) if len(kept) == 1 else None
+        if words is None:
+            found = [self.table.field(path) for path in self.fields.paths("text")]
+            text = next((field for field in found if field is not None), None)
+            if text is None:
+                text = self.table.require(self.fields.path("text"), "the text")
+            words = SQL("to_tsvector(%(words)s::regconfig, {})").format(text.expression)
+        # as the text of a query, all of its words are joined by &, with blanks that no word has in it
+        asked = SQL("replace(plainto_tsquery(%(words)s::regconfig, %(question)s)::text, ' & ', ' | ')::tsquery")
+        matches: tuple[Composable, Values] = (SQL("{} @@ {}").format(words, asked), {})
+        rank = SQL("ts_rank_cd({}, {})").format(words, asked)
+        end = SQL(" ORDER BY {} DESC LIMIT %(k)s").format(rank)
+        bound = {"k": request.k, "words": self.words, "question": request.question.replace("\0", " ")}
+        return self._select([matches, *self._wanted(request)], request.scopes, bound, distance=rank, end=end)
 
     def _wanted(self, request: Nearest) -> list[tuple[Composable, Values]]:
         dialect = SqlDialect(self.table, self.fields)

@@ -14,7 +14,7 @@ from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from .fields import IndexFields, SearchDialect
 from .mapping import IndexMapping
 from .query import Clause, all_of, in_windows
-from .requests import Matching, as_vector, nested, refusal
+from .requests import as_vector, nested, refusal
 
 MOST_HITS = 10_000
 """Of one search: `index.max_result_window`, by default."""
@@ -42,6 +42,7 @@ class SearchCollection(ClientCollection):
     """
 
     batch_limit = BATCH_LIMIT
+    searches = frozenset({"vectors", "words"})
     _known: IndexFields | None = None
 
     # ---- the client, which each product has in its own way
@@ -113,7 +114,7 @@ class SearchCollection(ClientCollection):
             raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
         wanted = SearchDialect(known).translate(request.where)
         scope = [*known.in_scope(request.scopes), *([] if wanted is None else [wanted])]
-        if isinstance(request, Matching):
+        if request.search == "words":
             words = {"match": {known.path("text"): {"query": request.question}}}
             query = {"bool": {"must": [words], "filter": scope}}
             body = {**self._shown, "query": query, "size": request.k}

@@ -13,7 +13,6 @@ from ..base.fields import FieldMap
 from ..base.where import Dialect, FieldTest, Group, Pushed
 from .mapping import FLAT, NUMBERS, IndexMapping
 from .query import Clause, all_of, any_of, in_scope, named
-from .requests import Matching
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class IndexFields:
     def lacks(self, request: Request) -> str | None:
         """Say what the index lacks to answer the request; None where it lacks nothing, or nothing is known."""
         match request:
-            case Matching():
+            case Nearest(search="words"):
                 text = self.path("text")
                 if text is None or not self.mapping.is_mapped(text):
                     return f"{self.name} has no text in {text!r}: name the field with fields=FieldMap(text=...)"

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.where_cases import HOSTILE, WHERES, embedded, where_chunks, wheres
 
-from retrivex import Chunk, RetrievalConfig, RetriVex
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetriVex
 from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.collection import Nearest
 from retrivex.adapters.base.where import read_where
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
-from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks
+from retrivex.testing import ChunkStoreContract, StoreUnderTest, contract_chunks, vector_of
 from retrivex.tokens.tokenizer import CallableTokenizer
 
 WORDS = CallableTokenizer(lambda text: len(text.split()), name="words of a text")
@@ -145,7 +145,68 @@ class WhereContract(ChunkStoreContract):
             assert {span.doc_id for span in made.spans} == {"doc-1"}
 
 
-class VectorContract(CountsContract, WhereContract):
+class WordsContract(ChunkStoreContract):
+    """Search by words and by both goes where a store has it, inside scope and filters; where not, one error says so."""
+
+    has_words = True
+
+    def make_for_words(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        """Make a store that can be searched by words."""
+        return self.make(chunks)
+
+    @contextmanager
+    def _bees(self) -> Iterator[tuple[Any, list[Chunk]]]:
+        texts = ["The queen lays eggs in spring.", "A hive has one queen.", "Drones leave in autumn.", "It rains."]
+        chunks = [Chunk(text, ChunkMetadata("bees", n, page=n), vector_of(text)) for n, text in enumerate(texts)]
+        hidden = ChunkMetadata("secret", 0, page=9, scope="acme")
+        chunks.append(Chunk("Eggs, eggs, spring eggs.", hidden, vector_of("eggs")))
+        with closing(self.make_for_words(chunks)) as under_test:
+            yield under_test.store, chunks
+
+    def test_words_are_searched_inside_scope_and_filters(self) -> None:
+        if not self.has_words:
+            pytest.skip("this store has no search by words")
+        with self._bees() as (store, chunks):
+            words = store.retriever(search="words")
+            hits = words.retrieve("eggs in spring", k=2)
+            assert hits[0].chunk.text == chunks[0].text
+            assert [hit.similarity_score for hit in hits] == sorted((h.similarity_score for h in hits), reverse=True)
+            assert {hit.key for hit in words.retrieve("queen")} == {("bees", 0), ("bees", 1)}
+            assert [hit.key for hit in words.retrieve("queen", where={"page": 1})] == [("bees", 1)]
+            assert [hit.key for hit in words.retrieve("eggs", scope="acme")] == [("secret", 0)]
+            assert words.retrieve("eggs", where={"doc_id": "secret"}) == []
+            assert words.retrieve("zebra") == []
+            for hostile in ("queen & !(eggs", "queen' OR '1'='1", 'queen" AND (', "queen\\ : * ~2 {x}"):
+                assert ("bees", 1) in {hit.key for hit in words.retrieve(hostile)}, hostile
+
+    def test_hybrid_finds_what_words_find_and_what_vectors_find(self) -> None:
+        if not self.has_words:
+            pytest.skip("this store has no search by words")
+        with self._bees() as (store, chunks):
+            both = store.retriever(lambda question: chunks[2].embedding, search="hybrid")
+            hits = both.retrieve("eggs")
+            assert {hit.key for hit in hits[:2]} == {("bees", 0), ("bees", 2)}
+            assert [hit.similarity_score for hit in hits] == sorted((h.similarity_score for h in hits), reverse=True)
+            assert len(both.retrieve("eggs", k=1)) == 1
+            assert {hit.key for hit in both.retrieve("eggs", where={"page": {"min": 1}})} == {
+                ("bees", n) for n in (1, 2, 3)
+            }
+            assert {hit.chunk.metadata.scope for hit in both.retrieve("eggs", scope={"acme", None})} == {"acme", None}
+            if store.collection.is_async:
+                assert [hit.key for hit in asyncio.run(both.aretrieve("eggs"))] == [hit.key for hit in hits]
+
+    def test_a_search_that_a_store_has_not_is_one_clear_error(self) -> None:
+        with self._bees() as (store, _):
+            with pytest.raises(StoreError, match="search is 'meaning': it must be one of vectors, words, hybrid"):
+                store.retriever(search="meaning")
+            with pytest.raises(StoreError, match="embed is missing"):
+                store.retriever(search="hybrid")
+            if not self.has_words:
+                with pytest.raises(StoreError, match=r"search is 'words': .* has no search by words"):
+                    store.retriever(search="words")
+
+
+class VectorContract(CountsContract, WhereContract, WordsContract):
     def make(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
         return self._made(chunks)
 
