@@ -299,13 +299,9 @@ class VectorRetriever(_Asking):
     """
 
     def __init__(
-        self,
-        collection: Collection,
-        embed: Encoder | Embed | None = None,
-        *,
-        search: Search = "vectors",
+        self, collection: Collection, embed: Encoder | Embed | None = None, *, search: Search = "vectors",
         retries: int = 2,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if search not in get_args(Search):
             raise StoreError(f"search is {search!r}: it must be one of {', '.join(get_args(Search))}")
         if embed is None and search != "words":
@@ -320,7 +316,8 @@ class VectorRetriever(_Asking):
                 f"search is {search!r}: {collection.name} has no search by words; take search='vectors', and fuse its "
                 "hits with those of another retriever, such as LocalRetriever over a SQLiteStore"
             )
-        self._embed, self._search = embed, search
+        self._embed: Any = embed
+        self._search = search
 
     @takes_both_names
     def retrieve(self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None) -> list[SeedHit]:
@@ -348,7 +345,7 @@ class VectorRetriever(_Asking):
             while request is not None:
                 hits, request = self._hits(self._retrying.ask(request), request, first.k)
             rankings.append(hits)
-        return _fused(rankings, k)
+        return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
 
     @takes_both_names
     async def aretrieve(
@@ -361,7 +358,7 @@ class VectorRetriever(_Asking):
             while request is not None:
                 hits, request = self._hits(await self._retrying.aask(request), request, first.k)
             rankings.append(hits)
-        return _fused(rankings, k)
+        return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
 
     def _requests(self, question: str, k: int, scope: Scope, where: Where | None) -> list[Nearest]:
         condition = read_where(where)
@@ -379,9 +376,7 @@ class VectorRetriever(_Asking):
         return [replace(deep, search="words"), replace(deep, search="vectors")]
 
     def _vector(self, question: str) -> NDArray[np.float32]:
-        embed = self._embed
-        assert embed is not None  # as checked above
-        given = encode_question(embed, question) if isinstance(embed, Encoder) else embed(question)
+        given = encode_question(self._embed, question) if isinstance(self._embed, Encoder) else self._embed(question)
         vector = np.asarray(given, dtype=np.float32)
         vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
         if vector.ndim != 1 or not len(vector) or not np.isfinite(vector).all():
@@ -439,10 +434,6 @@ class VectorRetriever(_Asking):
         return hits, None
 
 
-def _fused(rankings: Sequence[list[SeedHit]], k: int) -> list[SeedHit]:
-    return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
-
-
 class ClientRetriever(VectorRetriever):
     """A retriever made of a client and the name of a collection; subclasses say of which kind.
 
@@ -455,13 +446,7 @@ class ClientRetriever(VectorRetriever):
     kind: ClassVar[type[Any]]
 
     def __init__(
-        self,
-        client: Any,
-        collection: str,
-        embed: Encoder | Embed | None = None,
-        *,
-        search: Search = "vectors",
-        retries: int = 2,
-        **options: Any,
-    ) -> None:
+        self, client: Any, collection: str, embed: Encoder | Embed | None = None, *, search: Search = "vectors",
+        retries: int = 2, **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(self.kind(client, collection, **options), embed, search=search, retries=retries)

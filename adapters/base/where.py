@@ -100,6 +100,12 @@ class FieldTest:
 ROUNDED: Mapping[str, Any] = {"min": math.ceil, "max": math.floor, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number, for fields that hold no others."""
 
+SQL_TESTS = {
+    "min": "{0} >= {1}", "max": "{0} <= {1}", "above": "{0} > {1}", "below": "{0} < {1}",
+    "contains": "strpos({0}, {1}) > 0", "starts": "starts_with({0}, {1})", "ends": "right({0}, length({1})) = {1}",
+}  # fmt: skip
+"""Operators in SQL, of a value and a bound."""
+
 _HOLDS: Mapping[str, Any] = {
     "min": lambda value, bound: value >= bound,
     "max": lambda value, bound: value <= bound,
@@ -152,7 +158,7 @@ def _test(field: str, wanted: Any) -> FieldTest:
     if field == "heading":
         return FieldTest(field, titles=(wanted,) if isinstance(wanted, str) else tuple(wanted))
     if isinstance(wanted, Mapping):
-        return FieldTest(field, bounds=dict(wanted))
+        return FieldTest(field, bounds={op: one + 0 if isinstance(one, bool) else one for op, one in wanted.items()})
     given = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
     values = [_of_kind(field, value) for value in given if value is not None]
     return FieldTest(field, tuple(value for value in values if value is not None), None in given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from chromadb.api.types import validate_where
+from chromadb import base_types
 
 from retrivex.model.window import Window
 
@@ -99,15 +99,7 @@ _BOUNDS = {"min": "$gte", "max": "$lte", "above": "$gt", "below": "$lt"}
 _OPPOSITES = {"$and": "$or", "$or": "$and", "$in": "$nin", "$nin": "$in", "$contains": "$not_contains"}
 
 
-def _keeps_lists() -> bool:
-    try:
-        validate_where({"tags": {"$contains": "x"}})
-    except ValueError:
-        return False
-    return True
-
-
-_KEEPS_LISTS = _keeps_lists()
+_KEEPS_LISTS = hasattr(base_types, "ArrayContainsOperator")
 """Whether this version keeps lists as metadata, and can be asked for one of their items."""
 
 

@@ -19,7 +19,7 @@ from retrivex.model.window import Window
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap
 from ..base.scopes import scope_alternatives
-from ..base.where import Dialect, FieldTest, Pushed
+from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -120,28 +120,13 @@ class Columns:
 
     def all(self, fields: FieldMap, field: str) -> list[Column]:
         """Return all columns that may hold `field`; the first one with a value counts."""
-        return [column for name in getattr(fields, field) for column in self._find_columns(name)]
+        return [column for name in getattr(fields, field) for column in self.find_columns(name)]
 
-    def _find_columns(self, name: str) -> list[Column]:
+    def find_columns(self, name: str) -> list[Column]:
         """Return the columns of a name, in which a dot steps into a struct."""
         first, *keys = name.split(".")
         stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
         return [*self.named.get(name, ()), *(column for column in stepped if column is not None)]
-
-    def of_test(self, test: FieldTest, fields: FieldMap) -> Column | None:
-        """Return the column that a filter asks; None where there is none.
-
-        Raises
-        ------
-        LookupError
-            If several may hold the value, or a text that is JSON.
-        """
-        found = [column for name in test.names(fields)[:1] for column in self._find_columns(name)]
-        if test.names(fields) == getattr(fields, test.field, None):
-            found = self.all(fields, test.field)[:1]
-        if len(found) > 1 or (not found and "metadata" in self.outer):
-            raise LookupError(test.field)
-        return found[0] if found else None
 
     def payload(self, row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
         """Return a row as fields name its columns; of columns with the same name, the first one with a value counts."""
@@ -154,7 +139,7 @@ class Columns:
                     made[key] = value
         for name in fields.dotted:
             for column in reversed(
-                self._find_columns(name)
+                self.find_columns(name)
             ):  # structs are gone by now, and nobody may miss a scope in one
                 if (value := column.value(row)) is not None:
                     made[name] = value
@@ -223,35 +208,28 @@ class SqlDialect(Dialect[str]):
 
     def test(self, test: FieldTest) -> Pushed[str]:
         """Translate one test."""
-        try:
-            column = self._columns.of_test(test, self._fields)
-        except LookupError:
-            return Pushed(None, False)
-        if column is None:
+        found = [column for name in test.names(self._fields) for column in self._columns.find_columns(name)]
+        if not found and "metadata" not in self._columns.outer:
             return Pushed("TRUE" if test.missing else "FALSE")
-        if test.titles:
-            return self._titles(test, column)
+        if not found or (len(found) > 1 and test.field.startswith("metadata.")):  # in JSON, or in one of several places
+            return Pushed(None, False)
+        column = found[0]
         is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
         item = Column(column.path, column.type.value_type) if is_list else column
-        if test.bounds is not None:
-            either = [] if is_list or item.is_text != test.is_of_texts else [_within(item, test.bounds)]
-            if is_list or not (item.is_text or item.is_number):
-                return Pushed(None, False)
+        values = None if test.bounds else _literals(item, test)
+        if test.titles and is_list:
+            places = enumerate(test.titles, 1)
+            either = [" AND ".join(f"array_element({column.sql}, {at}) = {quoted(title)}" for at, title in places)]
+        elif test.bounds and not is_list and (item.is_text or item.is_number):
+            either = [_within(item, test.bounds)] if item.is_text == test.is_of_texts else []
+        elif values is None or test.titles:
+            return Pushed(None, False)
         else:
-            values = _literals(item, test)
-            if values is None:
-                return Pushed(None, False)
             either = [f"{column.sql} IN ({', '.join(values)})"] if values and not is_list else []
             either += [f"array_has({column.sql}, {value})" for value in values if is_list]
         if test.missing:
             either.append(f"{column.sql} IS NULL")
         return Pushed(_join_any(either))
-
-    def _titles(self, test: FieldTest, column: Column) -> Pushed[str]:
-        if not pa.types.is_list(column.type):
-            return Pushed(None, False)
-        places = enumerate(test.titles, 1)
-        return Pushed(self.all_of([f"array_element({column.sql}, {at}) = {quoted(title)}" for at, title in places]))
 
     def any_of(self, conditions: Sequence[str]) -> str:
         """Join conditions of which one must hold."""
@@ -277,17 +255,6 @@ def _literals(column: Column, test: FieldTest) -> list[str] | None:
     return [str(value) for value in test.numbers if column.holds(value)] if column.is_number else None
 
 
-_SQL = {
-    "min": "{0} >= {1}",
-    "max": "{0} <= {1}",
-    "above": "{0} > {1}",
-    "below": "{0} < {1}",
-    "contains": "strpos({0}, {1}) > 0",
-    "starts": "starts_with({0}, {1})",
-    "ends": "ends_with({0}, {1})",
-}
-
-
 def _within(column: Column, bounds: Mapping[str, Any]) -> str:
     is_whole = pa.types.is_integer(column.type) and all(map(column.holds, bounds.values()))
     sql = column.sql if is_whole or column.is_text else f"CAST({column.sql} AS DOUBLE)"
@@ -295,7 +262,7 @@ def _within(column: Column, bounds: Mapping[str, Any]) -> str:
         op: quoted(value) if isinstance(value, str) else repr(value if is_whole else float(value))
         for op, value in bounds.items()
     }
-    return " AND ".join(_SQL[op].format(sql, value) for op, value in shown.items())
+    return " AND ".join(SQL_TESTS[op].format(sql, value) for op, value in shown.items())
 
 
 # ---- writing

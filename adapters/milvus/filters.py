@@ -26,7 +26,6 @@ class Schema:
     ----------
     key : name of the primary key
     types : of the columns, by name, as Milvus calls them
-    elements : of the columns that are arrays, what they hold
     nullable : columns that may be empty
     dynamic : whether there are fields beside the columns
     auto_id : whether the server makes the ids
@@ -38,7 +37,6 @@ class Schema:
 
     key: str
     types: Mapping[str, str]
-    elements: Mapping[str, str]
     nullable: frozenset[str]
     dynamic: bool
     auto_id: bool
@@ -90,7 +88,6 @@ def parse_schema(
     return Schema(
         key=key["name"],
         types=types,
-        elements={c["name"]: DataType(c["element_type"]).name for c in described["fields"] if c.get("element_type")},
         nullable=frozenset(column["name"] for column in described["fields"] if column.get("nullable")),
         dynamic=bool(described.get("enable_dynamic_field")),
         auto_id=bool(key.get("auto_id") or described.get("auto_id")),
@@ -170,13 +167,8 @@ class MilvusDialect(Dialect[str]):
         if name is None:
             return Pushed(None if test.missing else self._never, False)
         kind = self._schema.types.get(path, "JSON")
-        if test.titles and kind != "ARRAY":
-            return Pushed(None, False)
-        if test.titles:
-            places = " and ".join(f"{name}[{at}] == {self._written.value(one)}" for at, one in enumerate(test.titles))
-            return Pushed(f"({places})", False)
         either = self._among(test, name, kind) if test.bounds is None else self._within(test, name, kind)
-        if either is None or (test.missing and kind != "JSON" and path not in self._schema.nullable):
+        if either is None or test.titles or (test.missing and kind != "JSON" and path not in self._schema.nullable):
             return Pushed(None, False)
         if test.missing:
             either.append(f"not exists {name}" if kind == "JSON" else f"{name} is null")
@@ -188,20 +180,19 @@ class MilvusDialect(Dialect[str]):
 
     def _among(self, test: FieldTest, name: str, kind: str) -> list[str] | None:
         """Return the conditions of which one holds; None where a field of that kind cannot be asked."""
-        held = self._schema.elements.get(name, kind)
-        is_whole = held.startswith("INT")
+        is_whole = kind.startswith("INT")
         numbers = [value for value in test.numbers if isinstance(value, int) or not is_whole]
-        if not is_whole and (held != "JSON" or float in map(type, numbers)):
+        if not is_whole and (kind != "JSON" or float in map(type, numbers)):
             numbers = [float(value) for value in numbers]
-        if held not in ("JSON", "VARCHAR", "BOOL", *_NUMBERS):
+        if kind not in ("JSON", "VARCHAR", "BOOL", *_NUMBERS):
             return None
-        values: list[tuple[bool, list[Any]]] = [
-            (held == "VARCHAR", test.texts), (held in _NUMBERS, numbers), (held == "BOOL", list(test.truths))
+        kinds: list[tuple[bool, list[Any]]] = [
+            (kind == "VARCHAR", test.texts), (kind in _NUMBERS, numbers), (kind == "BOOL", list(test.truths))
         ]  # fmt: skip
-        asked = [given for known, given in values if given and (known or held == "JSON")]
-        listed = {"ARRAY": "array_contains_any", "JSON": "json_contains_any"}.get(kind)
-        either = [] if kind == "ARRAY" else [self._written.one_of(name, given) for given in asked]
-        return either + ([f"{listed}({name}, {self._written.value(given)})" for given in asked] if listed else [])
+        asked = [given for known, given in kinds if given and (known or kind == "JSON")]
+        either = [self._written.one_of(name, given) for given in asked]
+        listed = asked if kind == "JSON" else []
+        return [*either, *(f"json_contains_any({name}, {self._written.value(given)})" for given in listed)]
 
     def _within(self, test: FieldTest, name: str, kind: str) -> list[str] | None:
         bounds = test.bounds or {}

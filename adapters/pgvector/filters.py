@@ -8,19 +8,10 @@ from typing import Any
 from psycopg.sql import SQL, Composable, Composed
 
 from ..base.fields import FieldMap
-from ..base.where import Dialect, FieldTest, Pushed
+from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed
 from .table import LARGEST, TEXTS, Column, Table, Values, name
 
 _NUMBERS = frozenset({*LARGEST, "real", "double precision", "numeric"})
-_SQL = {
-    "min": "{0} >= {1}",
-    "max": "{0} <= {1}",
-    "above": "{0} > {1}",
-    "below": "{0} < {1}",
-    "contains": "strpos({0}, {1}) > 0",
-    "starts": "starts_with({0}, {1})",
-    "ends": "right({0}, length({1})) = {1}",
-}
 _ITEMS = SQL(
     "EXISTS (SELECT 1 FROM jsonb_array_elements("
     "CASE jsonb_typeof({0}) WHEN 'array' THEN {0} ELSE jsonb_build_array({0}) END) AS i(v) WHERE {1})"
@@ -104,7 +95,7 @@ class SqlDialect(Dialect[Composable]):
         shape = SQL('({}) COLLATE "C"' if test.is_of_texts else "({})").format(value)
         kind: Callable[[Composable], Composed] = SQL("{}::text" if test.is_of_texts else "{}::text::numeric").format
         bounds = (test.bounds or {}).items()
-        return self.all_of([SQL(_SQL[op]).format(shape, kind(self._bind(_text(bound)))) for op, bound in bounds])
+        return self.all_of([SQL(SQL_TESTS[op]).format(shape, kind(self._bind(str(bound)))) for op, bound in bounds])
 
     def _bind(self, value: Any) -> Composed:
         key = f"where_{len(self.values)}"
@@ -122,7 +113,3 @@ class SqlDialect(Dialect[Composable]):
     def negate(self, condition: Composable) -> Composable:
         """Return the condition that the other one does not hold."""
         return SQL("({} IS NOT TRUE)").format(condition)
-
-
-def _text(bound: str | int | float) -> str:
-    return bound if isinstance(bound, str) else repr(bound + 0)  # a truth value is a number

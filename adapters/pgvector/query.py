@@ -133,10 +133,8 @@ class TableQuery:
         kept = [column for column, known in columns if known.kind == "tsvector"]
         words = SQL("t.{}").format(name(kept[0])) if len(kept) == 1 else None
         if words is None:
-            found = [self.table.field(path) for path in self.fields.paths("text")]
-            text = next((field for field in found if field is not None), None)
-            if text is None:
-                text = self.table.require(self.fields.path("text"), "the text")
+            paths = [path for path in self.fields.paths("text") if self.table.field(path)]
+            text = self.table.require((*paths, self.fields.path("text"))[0], "the text")
             words = SQL("to_tsvector(%(words)s::regconfig, {})").format(text.expression)
         # as the text of a query, all of its words are joined by &, with blanks that no word has in it
         asked = SQL("replace(plainto_tsquery(%(words)s::regconfig, %(question)s)::text, ' & ', ' | ')::tsquery")

@@ -65,23 +65,11 @@ class QdrantDialect(Dialect[models.Condition]):
         # a key may have the dots itself
         keys = dict.fromkeys((json_path(path), path if _PLAIN_KEY.fullmatch(path) else f'"{path}"'))
         if test.titles:  # of a list, or one text; what has its titles elsewhere is checked later
-            held = [models.FieldCondition(key=key, match=_any_of([one])) for one in test.titles for key in keys]
-            nowhere = [models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys]
-            return Pushed(self.any_of([self.all_of(held), *nowhere]), False)
-        either: list[models.Condition] = []
-        for key in keys:
-            either += self._holds(test, key)
+            held = [_holds_any(key, [title]) for title in test.titles for key in keys]
+            return Pushed(self.any_of([self.all_of(held), *map(_is_nowhere, keys)]), False)
+        either = [condition for key in keys for condition in self._holds(test, key)]
         if test.missing:
-            nothing = [
-                self.any_of(
-                    [
-                        models.IsEmptyCondition(is_empty=models.PayloadField(key=key)),
-                        models.IsNullCondition(is_null=models.PayloadField(key=key)),
-                    ]
-                )
-                for key in keys
-            ]
-            either.append(self.all_of(nothing))
+            either.append(self.all_of(list(map(_is_nowhere, keys))))
         # what is missing may be an empty list, and a double has 53 bits
         exact = not test.missing and all(abs(value) <= 2**53 for value in test.numbers)
         return Pushed(self.any_of(either), exact)
@@ -91,9 +79,8 @@ class QdrantDialect(Dialect[models.Condition]):
         if test.bounds is not None:
             limits = [models.Range(**{_BOUNDS[name]: value for name, value in test.bounds.items()})]
         wholes = [value for value in test.numbers if isinstance(value, int)]
-        matches = [_any_of(values) for values in (test.texts, wholes) if values]
         return [
-            *(models.FieldCondition(key=key, match=match) for match in matches),
+            *(_holds_any(key, values) for values in (test.texts, wholes) if values),
             *(models.FieldCondition(key=key, range=limit) for limit in limits),
             *(models.FieldCondition(key=key, match=models.MatchValue(value=truth)) for truth in test.truths),
         ]
@@ -114,8 +101,13 @@ class QdrantDialect(Dialect[models.Condition]):
 _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
 
 
-def _any_of(values: list[Any]) -> models.MatchAny:
-    return models.MatchAny(any=values)
+def _holds_any(key: str, values: list[Any]) -> models.Condition:
+    return models.FieldCondition(key=key, match=models.MatchAny(any=values))
+
+
+def _is_nowhere(key: str) -> models.Condition:
+    field = models.PayloadField(key=key)
+    return models.Filter(should=[models.IsEmptyCondition(is_empty=field), models.IsNullCondition(is_null=field)])
 
 
 def _one_of(doc_ids: list[str], key: str) -> models.Condition:

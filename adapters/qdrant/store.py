@@ -71,14 +71,9 @@ class QdrantCollection(ClientCollection):
     searches = frozenset({"vectors", "words", "hybrid"})
 
     def __init__(
-        self,
-        client: Any,
-        collection: str,
-        *,
-        words_name: str | None = None,
-        embed_words: Callable[[str], Mapping[int, float]] | None = None,
-        **options: Any,
-    ) -> None:
+        self, client: Any, collection: str, *, words_name: str | None = None,
+        embed_words: Callable[[str], Mapping[int, float]] | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         self._words_name, self._embed_words = words_name, embed_words
         super().__init__(client, collection, **options)
 

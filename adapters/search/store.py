@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from retrivex.encoders.encoder import Encoder
 
 from ..base.store import ClientRetriever, Embed
-
-Search: TypeAlias = Literal["vectors", "words", "hybrid", "knn", "bm25"]
-"""`knn` is another name of `vectors`, and `bm25` of `words`."""
 
 _NAMES: Mapping[Any, Any] = {"knn": "vectors", "bm25": "words"}
 
@@ -21,17 +18,11 @@ class SearchRetriever(ClientRetriever):
     Parameters
     ----------
     embed : the model of the index's vectors, an `Encoder` or a function from a text to its vector; not needed for words
-    search : as of `VectorRetriever`; words are those of the text, scored by BM25
+    search : as of `VectorRetriever`; words are those of the text, scored by BM25. `knn` and `bm25` are older names of
+        `vectors` and `words`
     """
 
     def __init__(
-        self,
-        client: Any,
-        index: str,
-        embed: Encoder | Embed | None = None,
-        *,
-        search: Search = "vectors",
-        retries: int = 2,
-        **options: Any,
+        self, client: Any, index: str, embed: Encoder | Embed | None = None, *, search: Any = "vectors", **options: Any
     ) -> None:
-        super().__init__(client, index, embed, search=_NAMES.get(search, search), retries=retries, **options)
+        super().__init__(client, index, embed, search=_NAMES.get(search, search), **options)
