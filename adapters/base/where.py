@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 Value: TypeAlias = str | int | float
 _TEXTS, _NUMBERS = ("doc_id", "source"), ("page", "timestamp")  # fields that hold one kind alone
+_WITHOUT_TRUTHS = (*_TEXTS, *_NUMBERS, "heading")
 _PREFIX = "metadata."
 
 
@@ -77,7 +78,7 @@ class FieldTest:
     @property
     def truths(self) -> list[bool]:
         """The truth values that fit: they count as 1 and 0."""
-        return [truth for truth in (True, False) if self.field not in (*_TEXTS, *_NUMBERS) and self.fits(truth)]
+        return [truth for truth in (True, False) if self.field not in _WITHOUT_TRUTHS and self.fits(truth)]
 
     @property
     def is_of_texts(self) -> bool:

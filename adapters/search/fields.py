@@ -123,7 +123,6 @@ class SearchDialect(Dialect[Clause]):
                 "bool": {"filter": [{"exists": {"field": path}}], "must_not": [{"exists": {"field": exact[0]}}]}
             }
             either.append(beside)
-            is_short = False
         missing = [nowhere] if test.missing else []
         is_exact = kind in NUMBERS or not test.numbers
         return Pushed(self.any_of([*either, *missing]), is_exact and (is_short or not exact or exact[0] == path))
