@@ -318,8 +318,7 @@ def test_numbers_beyond_floats_are_refused(option: str, value: int) -> None:
 
 def _values(field: Any) -> str | None:
     """What an option takes, where its type says so: a switch, one of some words, or a number in a range."""
-    rules = [(name, rule) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)]
-    bounds = {name: getattr(rule, name) for name, rule in rules}
+    kinds = [kind for kind in (get_args(field.annotation) or (field.annotation,)) if kind is not type(None)]
     bounds = {
         name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)
     }
