@@ -184,7 +184,8 @@ class MilvusDialect(Dialect[str]):
         numbers = [value for value in test.numbers if isinstance(value, int) or not is_whole]
         if not is_whole and (kind != "JSON" or float in map(type, numbers)):
             numbers = [float(value) for value in numbers]
-        if kind not in ("JSON", "VARCHAR", "BOOL", *_NUMBERS):
+        # Lite looks for items of a list one key deep
+        if kind not in ("JSON", "VARCHAR", "BOOL", *_NUMBERS) or (self._schema.lite and name.count("[") > 1):
             return None
         kinds: list[tuple[bool, list[Any]]] = [
             (kind == "VARCHAR", test.texts), (kind in _NUMBERS, numbers), (kind == "BOOL", list(test.truths))

@@ -136,6 +136,14 @@ class WhereContract(ChunkStoreContract):
                 with pytest.raises(StoreError, match="where"):
                     retriever.retrieve("x", where=where)
 
+    def test_links_and_prefix_come_with_hits(self) -> None:
+        with self._asked() as (retriever, _):
+            found = {hit.key: hit.chunk.metadata for hit in retriever.retrieve("x", 100, {None, "acme"})}
+            known = {chunk.key: chunk.metadata for chunk in where_chunks()}
+            assert found.keys() == known.keys()
+            for key, metadata in known.items():
+                assert (tuple(found[key].links), found[key].prefix) == (tuple(metadata.links), metadata.prefix)
+
     def test_where_goes_through_one_call(self) -> None:
         chunks = where_chunks()
         with closing(self.make(chunks)) as under_test:

@@ -20,7 +20,7 @@ _COLLECTION = "a collection of yours; [the example](../../examples/neighbours_in
 _INDEX = "an index of yours; [the example](../../examples/neighbours_in_elasticsearch.py) is a whole program with one"
 _TABLE = "a table of yours; [the example](../../examples/neighbours_in_pgvector.py) is a whole program with one"
 NOT_RUN = {
-    "Vector stores": [_COLLECTION.format("qdrant")],
+    "Vector stores": [_COLLECTION.format("qdrant")] * 2,
     "Qdrant": [_COLLECTION.format("qdrant")] * 2,
     "LanceDB": [_COLLECTION.format("lancedb")] * 2,
     "PostgreSQL with pgvector": [_TABLE] * 2,
