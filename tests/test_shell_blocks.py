@@ -21,7 +21,6 @@ _NETWORK = "a network, to download packages"
 _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
-    "howto/adapters.md": ["Docker", "a Qdrant server", "a Qdrant server"],
     "howto/batch.md": ["the extras `ray` and `spark`"],
     "reference/cli.md": [
         "a model from the Hugging Face hub, a server or a key",
@@ -29,6 +28,8 @@ NOT_RUN = {
         _ENDPOINT,
     ],
     "explain/concepts.md": [_ENDPOINT],
+    "howto/chunk_numbers.md": ["a Qdrant server"] * 2,
+    "howto/elasticsearch.md": ["Docker"],
     "howto/evaluation_run.md": [_ENDPOINT],
     "howto/mcp.md": [_NETWORK],
     "compare/migrating.md": [_NETWORK],

@@ -32,7 +32,7 @@ from benchmarks.report.evidence_tables import table
 ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "howto" / "adapters.md",
+    ROOT / "docs" / "howto" / "vector_stores.md",
     ROOT / "docs" / "howto" / "batch.md",
     ROOT / "docs" / "explain" / "concepts.md",
     ROOT / "docs" / "howto" / "stores.md",
