@@ -91,7 +91,7 @@ def stage() -> None:
 
 
 def without_second_contents(text: str) -> str:
-    """Drop the list of a page's headings from the navigation: it stands beside the text, and on phones under a button."""
+    """Drop the list of a page's headings from the navigation: it stands beside the text, on phones under a button."""
     start = text.find(CONTENTS)
     if start == text.rfind(CONTENTS):
         return text

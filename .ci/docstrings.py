@@ -1,4 +1,4 @@
-"""A griffe extension for the site: `name : what it is` of a docstring is a description, and its type is the signature's."""
+"""A griffe extension for the site: `name : what it is` of a docstring is a description, its type the signature's."""
 
 import re
 from typing import Any
@@ -15,6 +15,4 @@ class Descriptions(Extension):
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Rewrite the docstring of an object."""
         if obj.docstring:
-            obj.docstring.value = SECTION.sub(
-                lambda section: ENTRY.sub(r"\1\n    \2", section[0]), obj.docstring.value
-            )
+            obj.docstring.value = SECTION.sub(lambda section: ENTRY.sub(r"\1\n    \2", section[0]), obj.docstring.value)

@@ -225,7 +225,7 @@ def test_every_documented_target_of_make_has_a_rule() -> None:
 def test_every_extra_that_is_named_exists() -> None:
     extras = set(PROJECT["project"]["optional-dependencies"])
     sources = [*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py"), ROOT / "README.md"]
-    place = re.compile(r"""(?:retrivex-rag\[|install_hint\(["'])([\w-]+)""")
+    place = re.compile(r"""(?:retrivex-rag\[|(?:install_hint|needs_client)\(["'])([\w-]+)""")
     named = {name for path in sources for name in place.findall(path.read_text())}
     assert {"langchain", "pdf"} <= named <= extras
 

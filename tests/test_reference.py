@@ -8,7 +8,6 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
 from support.examples import PAGES, ROOT
 
 API = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))}
@@ -44,49 +43,111 @@ def _imports() -> set[tuple[str, str]]:
             nodes = list(ast.walk(ast.parse(re.sub(r"^[+ ](?=\S)", "", program, flags=re.MULTILINE))))
         except SyntaxError:  # a diff, or a part of a program
             continue
-        imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("retrivex")]
+        imports = [
+            node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("retrivex")
+        ]
         found |= {(str(node.module), alias.name) for node in imports for alias in node.names}
     return {(module, name) for module, name in found if f"{module}.{name}" not in MODULES_ALONE}
 
+
+WITHOUT_EXAMPLE = {
+    # what stores and retrievers share, beside them; a server or a framework is needed
+    "retrivex.adapters.chroma.ChromaCollection",
+    "retrivex.adapters.elasticsearch.ElasticsearchCollection",
+    "retrivex.adapters.haystack.DocumentStoreChunkStore",
+    "retrivex.adapters.haystack.chunk_store_from_documents",
+    "retrivex.adapters.lancedb.LanceDBCollection",
+    "retrivex.adapters.langchain.BaseStoreChunkStore",
+    "retrivex.adapters.langchain.FilteredChunkStore",
+    "retrivex.adapters.langchain.chunk_store_from_documents",
+    "retrivex.adapters.llamaindex.DocstoreChunkStore",
+    "retrivex.adapters.llamaindex.DocstoreParentStore",
+    "retrivex.adapters.llamaindex.ScopedQuery",
+    "retrivex.adapters.llamaindex.chunk_store_from_nodes",
+    "retrivex.adapters.milvus.MilvusCollection",
+    "retrivex.adapters.opensearch.OpenSearchCollection",
+    "retrivex.adapters.pgvector.PgvectorCollection",
+    "retrivex.adapters.qdrant.QdrantCollection",
+    "retrivex.adapters.weaviate.WeaviateCollection",
+    # parts of others, which nobody makes alone
+    "retrivex.evaluation.probe.PositionFit",
+    "retrivex.evaluation.probe.ProbeResult",
+    "retrivex.evaluation.run.Case",
+    "retrivex.evaluation.run.sets_of",
+    "retrivex.prompts.fit_prompt",
+    # answers of a running service
+    "retrivex.service.client.Added",
+    "retrivex.service.client.DocumentPage",
+    "retrivex.service.client.Item",
+    "retrivex.service.client.ListedDocument",
+    "retrivex.service.client.ListedIndex",
+    "retrivex.service.client.Resolved",
+    "retrivex.service.client.ServiceError",
+}
+"""Names that have none yet; the list may only become shorter."""
 
 MODULES_ALONE = {"retrivex.evaluation.metrics", "retrivex.batch.local"}  # imported as modules
 EXPORTS = _exports()
 MODULES = set(EXPORTS) | {"retrivex.errors"}
 DIRECTIVES = {path: re.findall(r"^::: (\S+)$", text, re.MULTILINE) for path, text in API.items()}
 ON_PAGE = {directive: path for path, directives in DIRECTIVES.items() for directive in directives}
-DOCUMENTED = {directive.rpartition(".")[2] for directive in ON_PAGE} | {
-    name for directive in ON_PAGE for name in EXPORTS.get(directive, [])
-}
+ERRORS = re.findall(r"^class (\w+)", (ROOT / "retrivex" / "errors.py").read_text(encoding="utf-8"), re.MULTILINE)
+DOCUMENTED = (
+    {*ERRORS}
+    | {directive.rpartition(".")[2] for directive in ON_PAGE}
+    | {name for directive in ON_PAGE for name in EXPORTS.get(directive, [])}
+)
 PUBLIC = {(module, name) for module, names in EXPORTS.items() for name in names} | _imports()
-SHOWN = sorted({(module, name) for module in ON_PAGE for name in EXPORTS.get(module, [])} | {
-    tuple(directive.rsplit(".", 1)) for directive in ON_PAGE if directive not in MODULES
-})
+SHOWN = sorted(
+    {(module, name) for module in ON_PAGE for name in EXPORTS.get(module, [])}
+    | {tuple(directive.rsplit(".", 1)) for directive in ON_PAGE if directive not in MODULES}
+)
+
+
+def _programs(page: Path) -> str:
+    """Return the programs of a page of the reference, and of the pages and examples that it leads to."""
+    text = API[page]
+    linked = [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", text)]
+    programs = [path.read_text(encoding="utf-8") for path in linked if path.suffix == ".py"]
+    pages = [text, *(path.read_text(encoding="utf-8") for path in linked if path.suffix == ".md")]
+    return "\n".join([*programs, *(block for each in pages for block in BLOCK.findall(each))])
 
 
 def _without_example(module: str, name: str) -> bool:
-    page = API[ON_PAGE.get(module) or ON_PAGE[f"{module}.{name}"]]
-    if re.search(rf"\b{name}\b", "\n".join(BLOCK.findall(page))):
+    if re.search(rf"\b{name}\b", _programs(ON_PAGE.get(module) or ON_PAGE[f"{module}.{name}"])):
         return False
-    if module.startswith("retrivex.adapters"):
-        example = next(iter(re.findall(r"\(\.\./\.\./\.\./(examples/\w+\.py)\)", page)), None)
-        return not name.isupper() and example is None
+    if name.isupper():
+        return False  # a constant is shown as it is
     try:
         found = getattr(importlib.import_module(module), name)
     except ImportError:  # of an extra: its example is on the page
         return True
     if not inspect.isclass(found) and not inspect.isroutine(found):
         return False  # a constant or a type is shown as it is
-    docs = [inspect.getdoc(found), *(inspect.getdoc(each) for each in vars(found).values())] if inspect.isclass(found) else [inspect.getdoc(found)]
+    docs = (
+        [inspect.getdoc(found), *(inspect.getdoc(each) for each in vars(found).values())]
+        if inspect.isclass(found)
+        else [inspect.getdoc(found)]
+    )
     return not any(">>>" in (text or "") for text in docs)
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    assert sorted(f"{module}.{name}" for module, name in PUBLIC if module not in ON_PAGE and name not in DOCUMENTED) == []
+    assert (
+        sorted(f"{module}.{name}" for module, name in PUBLIC if module not in ON_PAGE and name not in DOCUMENTED) == []
+    )
 
 
 def test_no_name_is_there_twice() -> None:
     assert len(ON_PAGE) == sum(map(len, DIRECTIVES.values()))
 
 
-if __name__ == "__main__":
-    print(*[f"{m}.{n}" for m, n in SHOWN if _without_example(m, n)], sep="\n")
+def test_every_public_name_has_an_example() -> None:
+    assert {f"{module}.{name}" for module, name in SHOWN if _without_example(module, name)} == WITHOUT_EXAMPLE
+
+
+def test_the_page_of_errors_says_of_each_what_to_do() -> None:
+    page = (ROOT / "docs" / "reference" / "api" / "errors.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \| .+ \|$", page, re.MULTILINE) == [
+        name for name in ERRORS if name != "RetrivexError"
+    ]

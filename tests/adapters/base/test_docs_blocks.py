@@ -24,6 +24,7 @@ _INDEX = "an index of yours; [the example](../../examples/neighbours_in_{}.py) i
 _TABLE = "a table of yours; [the example](../../examples/neighbours_in_pgvector.py) is a whole program with one"
 NOT_RUN = {
     "vector_stores": [_COLLECTION.format("qdrant")],
+    "vector_filters": ["a collection of yours"],
     "qdrant": [_COLLECTION.format("qdrant")] * 2,
     "lancedb": [_COLLECTION.format("lancedb")] * 2,
     "pgvector": [_TABLE] * 2,
