@@ -41,7 +41,7 @@ PAGES = (
     ROOT / "docs" / "contribute" / "promises.md",
     ROOT / "docs" / "howto" / "rerank.md",
     ROOT / "docs" / "explain" / "scale.md",
-    ROOT / "docs" / "howto" / "service.md",
+    ROOT / "docs" / "howto" / "service_operation.md",
 )
 
 
