@@ -67,7 +67,8 @@ def _kills(jobs: dict[str, Any], pool: dict[str, Any] | None) -> str:
         wrong += len(pool["violations"])
         said += (
             f". {pool['killed']} times it was the local engine with two workers, "
-            f"{pool['killed'] - pool['alone']} of them all of its processes at once and {pool['alone']} the first one alone, whose workers ended by themselves"
+            f"{pool['killed'] - pool['alone']} of them all of its processes at once and {pool['alone']} "
+            "the first one alone, whose workers ended by themselves"
         )
     return f"{said}. {wrong if wrong else 'Nothing'} was lost, doubled or half done when they had been run on."
 
