@@ -1,6 +1,6 @@
 """Every block of the pages on frameworks and stores runs, over stand-ins for what is the reader's, or says its needs.
 
-The programs of `docs/start/quickstart.md` that need a framework run here, too, as they are.
+The programs of all other pages that need a framework run here, too, as they are.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.examples import ROOT, run
+from support.examples import PAGES, ROOT, run
 
 from retrivex.adapters import FRAMEWORKS, STORES
 
 _HOWTO = ROOT / "docs" / "howto"
-_QUICKSTART = (ROOT / "docs" / "start" / "quickstart.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 _NEEDS = re.compile(r"\*Needs (.+)\.\*\n\n\Z")
 
@@ -131,13 +130,24 @@ def _program(diff: str) -> str:
     return "".join(f"{line[1:]}\n" for line in diff.splitlines() if not line.startswith("-"))
 
 
+NEEDED = {"langchain": "langchain_text_splitters", "llamaindex": "llama_index.core", "haystack": "haystack"}
+_WHOLE = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+PROGRAMS = [
+    pytest.param(match[1], match[2], needed[0], id=f"{page.stem}-{number}")
+    for page in PAGES
+    if page.parent != _HOWTO or page.stem not in {*RUN, *NOT_RUN}
+    for number, match in enumerate(_WHOLE.finditer(page.read_text(encoding="utf-8")))
+    if (needed := re.findall(r"^from retrivex\.adapters\.(langchain|llamaindex|haystack)\b", match[1], re.MULTILINE))
+]
+"""Programs of all other pages that need a framework, as they stand, with what they print."""
+
+
+def test_the_quickstart_has_a_program_for_each_framework() -> None:
+    assert {param.values[2] for param in PROGRAMS if str(param.id).startswith("quickstart")} == set(NEEDED)
+
+
 @pytest.mark.integration
-@pytest.mark.parametrize(
-    ("section", "module"),
-    [("LangChain", "langchain_text_splitters"), ("LlamaIndex", "llama_index.core"), ("Haystack", "haystack")],
-)
-def test_the_quickstart_of_a_framework_runs_and_prints_what_it_says(section: str, module: str) -> None:
-    pytest.importorskip(module, exc_type=ImportError)
-    [(kind, program, printed, reason)] = _blocks(_QUICKSTART.split(f"\n## {section}\n")[1].split("\n## ")[0])
-    assert (kind, reason) == ("python", None)
-    assert run(program, f"docs/start/quickstart.md, {section}", warnings="default") == printed
+@pytest.mark.parametrize(("program", "printed", "framework"), PROGRAMS)
+def test_a_program_of_a_page_runs_and_prints_what_it_says(program: str, printed: str, framework: str) -> None:
+    pytest.importorskip(NEEDED[framework], exc_type=ImportError)
+    assert run(program, framework, warnings="default") == printed
