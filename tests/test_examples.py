@@ -19,7 +19,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py; those of the
 # protocol in tests/service/mcp/test_http.py
 IMPORTS_ADAPTER = re.compile(r"^from (?:retrivex\.adapters|mcp)\b", re.MULTILINE)
-DOCS = [page for page in PAGES if page != ROOT / "docs" / "howto" / "adapters.md"]
+DOCS = [page for page in PAGES if page.stem not in {row.name for row in ADAPTERS.values()}]
 BLOCK_AND_OUTPUT = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 
 PRINTS = {
