@@ -14,9 +14,9 @@ from support.strategies import bare, compose, count_words, hits_of, sentences
 
 from retrivex import SpanComposer
 from retrivex.composition.conversation import Conversation
-from retrivex.model.asking import Usage
 from retrivex.evaluation.probe import fit_positions
 from retrivex.evaluation.probe.probe import ProbeResult
+from retrivex.model.asking import Usage
 from retrivex.ordering import PositionProfile
 
 ROOT = Path(__file__).parents[2]
