@@ -30,10 +30,10 @@ INSTALL_models = $(PIP) torch==2.13.0 && $(PIP) --group test -e '.[fastembed,mod
 INSTALL_evidence = $(PIP) torch==2.13.0 && $(PIP) -r benchmarks/requirements.txt -e .
 INSTALL_retrivexlib = $(PIP) retrivexlib==0.1.0
 INSTALL_frameworks = $(PIP) --group dev -e '.[lancedb,qdrant,$(call extras,frameworks)]' \
-	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant faiss-cpu rank_bm25 llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack
+	$(call packages,frameworks) anthropic openai langchain-classic langchain-qdrant faiss-cpu rank_bm25 llama-index-vector-stores-lancedb llama-index-vector-stores-qdrant pandas qdrant-haystack ipykernel matplotlib nbclient
 # vector stores: engines that run here, and clients whose servers do not and are stood in for on the wire
 INSTALL_engines = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[batch,cache,$(call extras,engines)]' \
-	$(call packages,engines) psycopg-pool langchain-chroma langchain-text-splitters && $(PIP) --no-deps $(TIKTOKEN_FILES)
+	$(call packages,engines) psycopg-pool ipykernel langchain-chroma langchain-text-splitters nbclient && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_wires = $(PIP) --group test mypy types-networkx types-PyYAML -e '.[$(call extras,wires)]' \
 	$(call packages,wires) && $(PIP) --no-deps $(TIKTOKEN_FILES)
 INSTALL_measures = $(PIP) --group test -e . ir-measures scipy==1.17.1 && $(PIP) --no-deps $(TIKTOKEN_FILES)
@@ -62,8 +62,8 @@ INSTALL_docs = $(PIP) -r docs/requirements.txt -e .
 # Integration tests that need an environment of their own; those in no list run in the core environment. Those of an
 # adapter come from its row.
 TESTS_models := tests/encoders/test_encoder.py tests/encoders/test_kinds.py tests/rerank/test_models.py
-TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py
-TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py
+TESTS_frameworks := $(call rows,TESTS_frameworks) tests/adapters/base/test_docs_blocks.py tests/adapters/base/test_tracing.py tests/adapters/base/test_written_by_frameworks.py tests/prompts/test_sdks.py tests/reorder/test_frameworks.py tests/ordering/test_order_peers.py tests/encoders/test_openai.py tests/rerank/test_llm_wire.py tests/retrieval/test_headers_endpoint.py tests/notebooks/test_evaluation.py
+TESTS_engines := $(call rows,TESTS_engines) $(addprefix tests/adapters/base/,test_scope_columns.py test_layouts_engines.py test_backfill_engines.py) tests/batch/test_writing_engines.py tests/service/test_collection_engines.py tests/notebooks/test_langchain_chroma.py
 TESTS_wires := $(call rows,TESTS_wires)
 TESTS_measures := tests/evaluation/metrics/test_ir_measures.py tests/benchmarks/evidence/test_evidence_graph.py
 TESTS_evaluate := tests/benchmarks/suites/test_datasets_hub.py tests/benchmarks/report/test_suite_figures.py tests/evaluation/report/test_report_plot.py tests/evaluation/answers/test_endpoint.py tests/evaluation/probe/test_probe_endpoint.py tests/evaluation/answers/test_evaluate_endpoint.py
@@ -72,7 +72,7 @@ TESTS_office := tests/loading/test_office.py
 TESTS_serve := tests/service/http tests/service/mcp
 TESTS_batch := tests/batch/test_engines.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
-TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py
+TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py tests/benchmarks/report/test_drawings_browser.py
 # what the first run of a target says while it installs; sizes are those on disk
 HOLDS_core = RetriVex with its tools for tests, 0.5 GB, one to two minutes
 HOLDS_models = torch and sentence-transformers, 1 GB, some minutes
@@ -101,7 +101,7 @@ with_tiktoken = TIKTOKEN_CACHE_DIR="$${TIKTOKEN_CACHE_DIR:-$$(echo \
 WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
-.PHONY: docs properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
+.PHONY: docs notebooks properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
 .PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of CI, one after another: it makes them while the unit tests run.
@@ -220,6 +220,11 @@ examples: $(call ready,core) $(call ready,frameworks) $(call ready,engines) $(ca
 	@$(foreach kind,core $(KINDS_OF_ADAPTERS),$(foreach example,$(EXAMPLES_$(kind)) $(call rows,EXAMPLES_$(kind)),echo && echo "$(example)" && \
 		$(WITH_TIKTOKEN) .venv/$(kind)/bin/python $(example) &&)) true
 
+# The notebooks anew, with what they show: after a change of what they call.
+notebooks: $(call ready,frameworks) $(call ready,engines)
+	PYTHONPATH=tests .venv/engines/bin/python -m support.notebooks examples/notebooks/langchain_chroma.ipynb
+	PYTHONPATH=tests .venv/frameworks/bin/python -m support.notebooks $(addprefix examples/notebooks/,does_it_help.ipynb attention_profile.ipynb)
+
 CHECK_ADAPTERS = (cd .venv/wheel && PYTHONPATH=unpacked ../$(1)/bin/python ../../.ci/import_adapters.py $(call rows,ADAPTERS_$(1)) \
 	&& MYPYPATH=unpacked ../$(1)/bin/mypy --config-file ../../pyproject.toml \
 	$(addprefix -m retrivex.adapters.,$(call rows,ADAPTERS_$(1))))
@@ -283,9 +288,9 @@ bench-store: $(call ready,core)
 
 # The embedded index beside that of an earlier commit: make bench-index BASE=v0.2.0. The public sets' vectors are made
 # where they are not cached, with the model.
-BENCH_INDEX = $(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.index
+BENCH_INDEX = $(EVIDENCE) -m benchmarks.speed.index
 
-bench-index: $(call ready,core)
+bench-index: $(call ready,core) $(call ready,evidence)
 	@test -n "$(BASE)" || { echo "name an earlier commit: make bench-index BASE=v0.2.0"; exit 2; }
 	rm -rf .venv/base && git worktree prune && git worktree add --force --detach .venv/base $(BASE)
 	$(BENCH_INDEX) --before .venv/base $(INDEX); code=$$?; git worktree remove --force .venv/base; exit $$code
@@ -407,6 +412,7 @@ report: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.behaviour
 	$(EVIDENCE) -m benchmarks.report.tables
 	$(EVIDENCE) -m benchmarks.report.picture
+	$(EVIDENCE) -m benchmarks.report.drawings
 	$(EVIDENCE) -m benchmarks.report.report --html
 
 calibrate: $(call ready,evidence)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrivex.errors import install_hint
-
+from .base.clients import needs_client
 from .base.collection import Nearest, Records, Scan, Steps
 from .base.fields import FieldMap, colon_id, uuid5_id
 from .base.store import ClientChunkStore
@@ -15,12 +14,8 @@ from .search.collection import MOST_HITS, SearchCollection, search_layouts
 from .search.query import Clause
 from .search.store import SearchRetriever
 
-try:
+with needs_client("elasticsearch", "elasticsearch"):
     from elasticsearch import Elasticsearch
-except ImportError as error:
-    raise ImportError(
-        f"retrivex.adapters.elasticsearch needs elasticsearch: {install_hint('elasticsearch')}"
-    ) from error
 
 __all__ = [
     "ELASTICSEARCH_LAYOUTS",

@@ -357,10 +357,10 @@ class RenderingOptions(_Options):
     numbered: bool = Field(
         default=True, description="Put [1], [2], ... in front of the spans, so that an answer can cite them."
     )
-    span_header: Literal["none", "heading", "document", "full"] = Field(
+    span_header: Literal["none", "heading", "document", "full", "chunk"] = Field(
         default="none",
-        description="Line above each span: its heading path, its document, or both (full). It counts towards the "
-        "token budget.",
+        description="Line above each span: its heading path, its document, both (full), or the header that its first "
+        "chunk was indexed with (chunk). It counts towards the token budget.",
     )
     gap_markers: bool = Field(
         default=True, description="Say how much text is left out between two spans of one document."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
 from retrivex.retrieval.local import LocalRetriever
+from retrivex.retrieval.originals import Originals, ScoreKind
 from retrivex.stores import SQLiteStore
 from retrivex.stores.access import ChunkReply, ChunkRequest, StoreAccess
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
@@ -94,12 +96,14 @@ class RetriVex:
         self,
         query: str,
         *,
+        sub_questions: Sequence[str] | None = None,
         k: int = 50,
         scope: Scope = None,
         where: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         max_documents: int | None = None,
         max_chunks_per_document: int | None = None,
+        whole_documents: int | None = None,
         **options: Any,
     ) -> Composition:
         """Return the context for a question.
@@ -107,18 +111,22 @@ class RetriVex:
         Parameters
         ----------
         query : the question
-        k : hits to ask for
+        sub_questions : retrieved for in place of the question, and passages are valued by those that their hits were
+            found for; `questions` of the composition says by which. To ask the question as well, put it among them
+        k : hits to ask for, for each sub-question
         scope : what the caller may see
         where : metadata that hits must have, pushed down to the store, where its retriever takes it
         min_score : least score of a hit, as its retriever gives it; the largest where `score_kind` is `distance`
         max_documents : most documents: those of the best hits
         max_chunks_per_document : most hits of one document: the best
+        whole_documents : documents of at most so many tokens are shown whole, as in `SpanComposer.compose`
         **options : any field of `RetrievalConfig` but `k`, for this call
 
         Returns
         -------
         Composition
-            What the three limits leave out is in `dropped`, with the reason `cut_off`.
+            What the three limits leave out is in `dropped`, with the reason `cut_off`. A hit on a derived text, such as
+            a summary, shows its original (`retrivex.retrieval.originals`); without one it is dropped as `no_text`.
 
         Raises
         ------
@@ -128,35 +136,57 @@ class RetriVex:
             As of the retriever and of `SpanComposer.compose`.
         """
         limits = _Limits(min_score, max_documents, max_chunks_per_document)
-        hits = self.retriever.retrieve(query, **self._asked(k, scope, where))
-        kept, cut = limits.split(hits, self._kind(options))
-        made = self.composer.compose(kept, self.store, self._parents, query=query, scope=scope, **options)
-        return self._account(made, cut)
+        asked = self._asked(k, scope, where)
+        hits: SeedHits
+        if sub_questions is None:
+            hits = self.retriever.retrieve(query, **asked)
+        else:
+            hits = {one: self.retriever.retrieve(one, **asked) for one in _checked_questions(sub_questions)}
+        shown, missing = self._originals(scope, options).show(hits)
+        kept, cut = limits.split(shown, self._kind(options))
+        made = self.composer.compose(
+            kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
+        )
+        return self._account(made, [*missing, *cut])
 
     @takes_both_names
     async def aask(
         self,
         query: str,
         *,
+        sub_questions: Sequence[str] | None = None,
         k: int = 50,
         scope: Scope = None,
         where: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         max_documents: int | None = None,
         max_chunks_per_document: int | None = None,
+        whole_documents: int | None = None,
         **options: Any,
     ) -> Composition:
         """Do the same as `ask`, awaiting retriever and store; those that cannot be awaited run in a thread."""
         limits = _Limits(min_score, max_documents, max_chunks_per_document)
         asked = self._asked(k, scope, where)
         awaited = getattr(self.retriever, "aretrieve", None)
-        if awaited is None:
-            hits = await in_thread(lambda: self.retriever.retrieve(query, **asked))
+
+        async def retrieve(question: str) -> list[SeedHit]:
+            if awaited is None:
+                return await in_thread(lambda: self.retriever.retrieve(question, **asked))
+            found: list[SeedHit] = await awaited(question, **asked)
+            return found
+
+        hits: SeedHits
+        if sub_questions is None:
+            hits = await retrieve(query)
         else:
-            hits = await awaited(query, **asked)
-        kept, cut = limits.split(hits, self._kind(options))
-        made = await self.composer.acompose(kept, self.store, self._parents, query=query, scope=scope, **options)
-        return self._account(made, cut)
+            each = _checked_questions(sub_questions)
+            hits = dict(zip(each, await asyncio.gather(*map(retrieve, each)), strict=True))
+        shown, missing = await self._originals(scope, options).ashow(hits)
+        kept, cut = limits.split(shown, self._kind(options))
+        made = await self.composer.acompose(
+            kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
+        )
+        return self._account(made, [*missing, *cut])
 
     def around(
         self, place: Citation | Span | ChunkKey, before: int = 1, after: int = 1, *, scope: Scope = None
@@ -204,6 +234,11 @@ class RetriVex:
             )
         return {"k": k, "scope": scope, "where": where}
 
+    def _originals(self, scope: Scope, options: Mapping[str, Any]) -> Originals:
+        timeout_s = options.get("store_timeout_s", self.composer.config.store_timeout_s)
+        kind: ScoreKind = "distance" if self._kind(options) == "distance" else "similarity"
+        return Originals(self.store, scope, score_kind=kind, timeout_s=timeout_s)
+
     def _kind(self, options: Mapping[str, Any]) -> str:
         return str(options.get("score_kind", self.composer.config.score_kind))
 
@@ -211,7 +246,12 @@ class RetriVex:
         said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *made.warnings))
         if cut and NO_HITS in said:
             del said[NO_HITS]
-            said[f"all {len(cut)} hits are beyond the limits, first: {cut[0].detail}; loosen them"] = None
+            limited = [hit for hit in cut if hit.reason == "cut_off"]
+            if limited:
+                said[f"all {len(limited)} hits are beyond the limits, first: {limited[0].detail}; loosen them"] = None
+        missing = [hit for hit in cut if hit.reason == "no_text"]
+        if missing:
+            said[f"{len(missing)} hits on derived texts are left out, first: {missing[0].detail}"] = None
         if not cut and len(said) == len(made.warnings):
             return made
         return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))
@@ -252,6 +292,13 @@ def _retriever_of(store: Any, encoder: Any) -> Retriever:
     return made
 
 
+def _checked_questions(given: Any) -> list[str]:
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    if not listed or not given or not all(isinstance(one, str) and one.strip() for one in given):
+        raise ConfigError(f"sub_questions is {quoted(given)}: it must be a list of questions as text, or None")
+    return list(dict.fromkeys(given))
+
+
 def _checked(retriever: Any) -> Retriever:
     if not isinstance(retriever, Retriever):
         raise StoreError(f"retriever is {type(retriever).__name__}: it must have retrieve(question, k, scope)")
@@ -285,22 +332,26 @@ class _Limits:
         if self == _Limits(None, None, None):
             return given, []
         lists = as_hit_lists(given)
-        if len(lists) > 1:
+        if len(lists) > 1 and not isinstance(given, Mapping):
             raise HitError(f"{len(lists)} hit lists and a limit on hits: make them one list with fuse(lists)")
-        hits = lists[0] if lists else []
         sign = -1 if kind == "distance" else 1
-        kept: set[int] = set()
-        cut: dict[int, str] = {}
         chunks: Counter[str] = Counter()
-        for at in sorted(range(len(hits)), key=lambda at: -sign * hits[at].similarity_score):
-            why = self._why(hits[at], chunks, sign)
+        kept: set[ChunkKey] = set()
+        cut: dict[ChunkKey, DroppedHit] = {}
+        left: set[tuple[int, int]] = set()
+        places = [(number, at) for number, hits in enumerate(lists) for at in range(len(hits))]
+        for number, at in sorted(places, key=lambda place: -sign * lists[place[0]][place[1]].similarity_score):
+            hit = lists[number][at]
+            why = self._why(hit, {} if hit.key in kept else chunks, sign)
             if why is None:
-                kept.add(at)
-                chunks[hits[at].key[0]] += 1
+                chunks[hit.key[0]] += hit.key not in kept
+                kept.add(hit.key)
             else:
-                cut[at] = why
-        dropped = [DroppedHit(*hits[at].key, hits[at].similarity_score, "cut_off", cut[at]) for at in sorted(cut)]
-        return [hits[at] for at in sorted(kept)], dropped
+                left.add((number, at))
+                cut.setdefault(hit.key, DroppedHit(*hit.key, hit.similarity_score, "cut_off", why))
+        rest = [[hit for at, hit in enumerate(hits) if (n, at) not in left] for n, hits in enumerate(lists)]
+        dropped = [cut[key] for key in dict.fromkeys(lists[n][at].key for n, at in places) if key in cut.keys() - kept]
+        return dict(zip(given, rest, strict=True)) if isinstance(given, Mapping) else rest[0], dropped
 
     def _why(self, hit: SeedHit, chunks: Mapping[str, int], sign: int) -> str | None:
         doc_id = hit.key[0]

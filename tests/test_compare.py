@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from support.stated import anchors_of, functions_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "compare"
@@ -47,18 +46,6 @@ def _rows() -> Iterator[list[str]]:
 ROWS = list(_rows())
 
 
-@cache
-def _tests_of(path: str) -> set[str]:
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
-
-
-@cache
-def _anchors_of(path: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
-
-
 def _problem_of(target: str) -> str:
     """What is wrong with a link; empty where it is well-formed and, inside the repository, leads somewhere."""
     if "://" in target:
@@ -69,7 +56,7 @@ def _problem_of(target: str) -> str:
     path = (DOCS / name).resolve() if name else DOCS / "compare.md"
     if not path.exists():
         return f"{target}: no such file"
-    return "" if not anchor or anchor in _anchors_of(path) else f"{target}: no such heading"
+    return "" if not anchor or anchor in anchors_of(path) else f"{target}: no such heading"
 
 
 def test_the_page_compares_what_it_promises() -> None:
@@ -89,7 +76,7 @@ def test_a_row_has_a_cell_for_each_project_and_a_test_of_ours(cells: list[str]) 
     assert named, f"{feature}: our cell names no test"
     for path, name in named:
         assert name.startswith("test_")
-        assert name in _tests_of(path), f"{path}::{name}"
+        assert name in functions_of(path), f"{path}::{name}"
 
 
 @pytest.mark.parametrize("column", range(2, len(PROJECTS) + 1), ids=PROJECTS[1:])

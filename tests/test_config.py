@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -313,3 +314,31 @@ def test_a_copy_is_checked_like_an_override() -> None:
 def test_numbers_beyond_floats_are_refused(option: str, value: int) -> None:
     with pytest.raises(ConfigError, match=option):
         RetrievalConfig(**{option: value})
+
+
+def _values(field: Any) -> str | None:
+    """What an option takes, where its type says so: a switch, one of some words, or a number in a range."""
+    kinds = [kind for kind in (get_args(field.annotation) or (field.annotation,)) if kind is not type(None)]
+    bounds = {
+        name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)
+    }
+    if field.annotation is bool:
+        said = "true or false"
+    elif get_origin(field.annotation) is Literal:
+        said = ", ".join(kinds)
+    elif kinds in ([int], [float]) and bounds:
+        low = f"above {bounds['gt']:g}" if "gt" in bounds else f"{bounds['ge']:g}"
+        said = f"{low} to {bounds['le']:g}" if "le" in bounds else f"{low} or more" if "ge" in bounds else low
+        said = f"{'a whole number' if kinds == [int] else 'a number'}, {said}"
+    else:
+        return None
+    return f"{said}; or none" if type(None) in get_args(field.annotation) else said
+
+
+def test_the_page_of_options_says_what_each_takes() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page.partition("\n## Values\n")[2], re.MULTILINE))
+    assert list(said) == list(RetrievalConfig.model_fields)
+    assert {name: said[name] for name, field in RetrievalConfig.model_fields.items() if _values(field)} == {
+        name: _values(field) for name, field in RetrievalConfig.model_fields.items() if _values(field)
+    }

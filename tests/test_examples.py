@@ -19,9 +19,17 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # blocks that need a framework or a store run where those are: tests/adapters/base/test_docs_blocks.py; those of the
 # protocol in tests/service/mcp/test_http.py
 IMPORTS_ADAPTER = re.compile(r"^from (?:retrivex\.adapters|mcp)\b", re.MULTILINE)
-DOCS = [page for page in PAGES if page not in (ROOT / "docs" / "howto" / "adapters.md", *SESSIONS)]
+DOCS = [page for page in PAGES if page not in SESSIONS and page.stem not in {row.name for row in ADAPTERS.values()}]
 
 PRINTS = {
+    "chunk_aware_search.py": ["Reset: chunks 0-1, 3-4 (5 in all)", "[chunk 2 omitted]", "max 0.91, mean 0.875"],
+    "chunks_to_answers.py": [
+        "fixed [240, 242, 249, 248]\nrecursive [482, 497]\nsemantic [482, 497]",
+        "497 characters shown: the whole of insects#parent-1",
+        *(f"needle at {depth} %: found" for depth in (0, 25, 50, 75, 100)),
+        "reranked and ordered [19, 17, 15, 16, 18]",
+        "0 before, 8 after, of 8",
+    ],
     "own_retriever.py": ["1 request to the store", "A hive has one queen."],
     "parents.py": ["('winter', 'Winter. Bees form"],
     "pinned_and_exclude.py": ["Prices are in euros", "Next turn:", "excluded"],

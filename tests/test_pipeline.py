@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, RetriVex, SeedHit
+from retrivex import Chunk, ChunkMetadata, Document, RetrievalConfig, RetriVex, SeedHit, Window
 from retrivex.encoders.encoder import HashingEncoder
 from retrivex.errors import ConfigError, HitError, StoreError
-from retrivex.stores import InMemoryChunkStore, SQLiteStore, fetch_from_mapping
+from retrivex.stores import CachedChunkStore, InMemoryChunkStore, SQLiteStore, fetch_from_mapping
+from retrivex.stores.cache.memory import MemoryCache
 
 TEXTS = {
     "bees": ["Bees live in hives.", "A hive has one queen.", "She lays all the eggs.", "Drones do not work.", "End."],
@@ -185,6 +186,54 @@ def test_documents_are_rebuilt(found: Any, limits: dict[str, Any], text: str, co
     assert document.coverage.matched == tuple((n, score) for (_, n, score) in found if score in scores)
     assert document.coverage.max_score == max(scores)
     assert document.coverage.mean_score == pytest.approx(sum(scores) / len(scores))
+
+
+class Requests:
+    """A store of many documents that notes what it is asked for."""
+
+    def __init__(self, documents: int, size: int) -> None:
+        self.asked: list[tuple[Window, ...]] = []
+        self.chunks = {
+            (f"d{name}", n): Chunk(f"Text {n} of document {name}.", ChunkMetadata(f"d{name}", n, chunk_count=size))
+            for name in range(documents)
+            for n in range(size)
+        }
+
+    def fetch(self, windows: Any, scope: Any = None) -> list[Chunk]:
+        self.asked.append(tuple(windows))
+        return fetch_from_mapping(self.chunks, windows)
+
+
+@pytest.mark.parametrize("adjacent", [True, False])
+def test_the_published_chunk_aware_search_is_one_call(adjacent: bool) -> None:
+    requests = Requests(documents=9, size=12)
+    found = [
+        SeedHit(requests.chunks[f"d{name}", n], 0.99 - name / 20 - at / 100)
+        for name in range(9)
+        for at, n in enumerate((1, 4, 9, 7))
+    ]
+    cached = CachedChunkStore(requests, MemoryCache(ttl_s=300), name="help")
+    asked = RetriVex(cached, config=RetrievalConfig(tokenizer="estimate"), retriever=Listed(found))
+    arguments: Any = {
+        "k": 36, "max_documents": 5, "max_chunks_per_document": 3, "min_score": 0.5,
+        "window": 1 if adjacent else 0, "expand_top_documents": 3, "effort": "full",
+    }  # fmt: skip
+    made = asked.ask("text of a document", **arguments)
+    documents = made.documents()
+    assert {document.doc_id for document in documents} == {"d0", "d1", "d2", "d3", "d4"}
+    for document in documents:
+        name = int(document.doc_id[1:])
+        assert [n for n, _ in document.coverage.matched] == [1, 4, 9]
+        scores = [0.99 - name / 20 - at / 100 for at in range(3)]
+        assert document.coverage.max_score == pytest.approx(max(scores))
+        assert document.coverage.mean_score == pytest.approx(sum(scores) / 3)
+        wide = adjacent and name < 3  # neighbours for the best three alone
+        assert str(document.coverage) == f"chunks {'0-5, 8-10' if wide else '1, 4, 9'} (12 in all)"
+        assert ("[chunks 6-7 omitted]" if wide else "[chunks 5-8 omitted]") in document.text
+    assert [sum(map(len, windows)) for windows in requests.asked] == [3 * 9 + 2 * 3 if adjacent else 15]
+    again = asked.ask("text of a document", **arguments)
+    assert again.text == made.text
+    assert len(requests.asked) == 1  # for five minutes
 
 
 def test_documents_come_best_first_with_what_their_chunks_share() -> None:

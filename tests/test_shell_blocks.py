@@ -21,7 +21,6 @@ _NETWORK = "a network, to download packages"
 _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
-    "howto/adapters.md": ["Docker", "a Qdrant server", "a Qdrant server"],
     "howto/batch.md": ["the extras `ray` and `spark`"],
     "reference/cli.md": [
         "a model from the Hugging Face hub, a server or a key",
@@ -29,10 +28,15 @@ NOT_RUN = {
         _ENDPOINT,
     ],
     "explain/concepts.md": [_ENDPOINT],
+    "howto/chunk_numbers.md": ["a Qdrant server"] * 2,
+    "howto/elasticsearch.md": ["Docker"],
     "howto/evaluation_run.md": [_ENDPOINT],
     "howto/mcp.md": [_NETWORK],
     "compare/migrating.md": [_NETWORK],
-    "howto/service.md": [_NETWORK, "a free port", *[_SERVICE] * 5, _NETWORK, *[_SERVICE] * 5],
+    "howto/service.md": [_NETWORK, "a free port", *[_SERVICE] * 4],
+    "howto/service_clients.md": [_SERVICE, _NETWORK, _SERVICE, _SERVICE],
+    "howto/service_conventions.md": [_SERVICE] * 2,
+    "howto/service_keys.md": [_SERVICE],
     "howto/stores.md": [_NETWORK],
     "start/folder.md": [_NETWORK],
     "start/haystack.md": [_NETWORK],

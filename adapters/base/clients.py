@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from retrivex.errors import StoreError
+from retrivex.errors import StoreError, install_hint
 from retrivex.text.addresses import find_fault, without_credentials
+
+
+@contextmanager
+def needs_client(adapter: str, client: str) -> Iterator[None]:
+    """Name the extra of an adapter where an import fails; one of RetriVex' own that fails keeps its own error.
+
+    Parameters
+    ----------
+    adapter : its name, which is that of the extra
+    client : what the extra installs
+
+    Raises
+    ------
+    ImportError
+        If an import fails.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").startswith("retrivex") or "retrivex-rag[" in str(error):
+            raise
+        raise ImportError(f"retrivex.adapters.{adapter} needs {client}: {install_hint(adapter)}") from error
 
 
 def is_url(address: str) -> bool:

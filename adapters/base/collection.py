@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,10 @@ from .clients import check_timeout, either_client
 from .documents import Passage, as_int
 from .failures import Failure, failure_of
 from .fields import LAYOUTS, FieldMap, LayoutName, field_map
+from .where import Group
+
+Search: TypeAlias = Literal["vectors", "words", "hybrid"]
+"""What is compared with a question: vectors, words, or both, in one ranking."""
 
 Scopes: TypeAlias = frozenset[str | None]
 """Values of the scope field that the caller may see; None stands for records without one."""
@@ -47,11 +51,20 @@ class ByWindows:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Request for the `k` records nearest to a vector of shape (d,), best first."""
+    """Request for the `k` records nearest to a vector of shape (d,), or to the words of a question, best first.
+
+    Parameters
+    ----------
+    vector : of the question; of shape (0,) where words alone are asked for
+    where : what they must hold beside the scope; the collection may give others as well, which are left out later
+    """
 
     vector: NDArray[np.float32]
     k: int
     scopes: Scopes
+    where: Group | None = None
+    question: str = ""
+    search: Search = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +173,9 @@ class Collection:
     fields: FieldMap
     name: str
     batch_limit: int
+    searches: ClassVar[frozenset[Search]] = frozenset({"vectors"})
+    """What one request can search; where it is vectors and words, a hybrid is two requests, fused."""
+
     own_client: Any = None
     """The client that was made for this collection alone, by `open_collection`."""
 

@@ -44,6 +44,7 @@ class Passage:
     id : as its framework calls it
     doc_id, chunk_id, char_start, char_end : its place, as far as known
     before, after, parent_id : ids of its neighbours and of its parent, where it is linked to them
+    children : ids of what it was cut into, in their order, where it is linked to them
     embedding : shape (d,)
     score : as its retriever gave it
     """
@@ -59,6 +60,7 @@ class Passage:
     before: str | None = None
     after: str | None = None
     parent_id: str | None = None
+    children: tuple[str, ...] = ()
     embedding: Embedding | None = None
     score: Any = None
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.errors import StoreError
 from retrivex.model.chunk import Chunk
+from retrivex.model.media import MEDIA, read_media
 
 MakeId: TypeAlias = Callable[[str, int], str]
 """The id under which a collection keeps chunk n of a document."""
@@ -148,6 +149,8 @@ class FieldMap:
         links = json.dumps([list(link) for link in known.links]) if known.links else None
         values = {name: getattr(known, name) for name in _PLAIN} | {"heading_path": headings, "links": links}
         inner = {**known.custom_metadata}
+        if read_media(inner) and not isinstance(inner[MEDIA], str):
+            inner[MEDIA] = json.dumps(inner[MEDIA])  # as text, too
         inner |= {
             getattr(self, name)[0]: value for name, value in values.items() if value is not None and getattr(self, name)
         }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,21 +12,24 @@ from numpy.typing import ArrayLike, NDArray
 from retrivex.encoders.encoder import Encoder
 from retrivex.encoders.queries import encode_question
 from retrivex.errors import ChunkError, EncoderError, StoreError
+from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import Chunk, ChunkKey, Scope, allowed_scopes
 from retrivex.model.hit import SeedHit
 from retrivex.model.question import takes_both_names
 from retrivex.model.window import Window
 from retrivex.stores.access import split_windows
+from retrivex.stores.sqlite.filters import Where
 from retrivex.timeouts import in_thread
 from retrivex.tokens.stored import StoredCount
 
 from .clients import check_limit
-from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes
+from .collection import ByIds, ByWindows, Collection, Nearest, Record, Records, Scopes, Search
 from .documents import Passage, misnamed, read_passage
 from .fields import MakeId
 from .logs import logger
 from .retries import RetryingCollection
+from .where import fits, read_where
 
 Embed: TypeAlias = Callable[[str], ArrayLike]
 """Turns a question into a vector, shape (d,); such as `embed_query` of LangChain's embeddings."""
@@ -36,6 +40,14 @@ _NO_POSITION = (
 )
 MOST_CHUNKS = 100_000
 """Chunks that one `fetch` may ask for: more is a mistake in a window, not a neighbourhood."""
+
+MOST_HITS = 10_000
+"""Of one search, where hits have to be left out that do not fit: more is what many servers refuse."""
+
+FUSION_DEPTH = 100
+"""Hits of each ranking that are fused at least."""
+
+_MORE_HITS = 4  # times as many are asked for then
 
 
 class _Asking:
@@ -146,9 +158,9 @@ class VectorChunkStore(_Asking):
             for chunk, passage in found
         ]
 
-    def retriever(self, embed: Encoder | Embed) -> VectorRetriever:
-        """Return a retriever over the same collection; `embed` as of `VectorRetriever`."""
-        return VectorRetriever(self.collection, embed)
+    def retriever(self, embed: Encoder | Embed | None = None, search: Search = "vectors") -> VectorRetriever:
+        """Return a retriever over the same collection; `embed` and `search` as of `VectorRetriever`."""
+        return VectorRetriever(self.collection, embed, search=search)
 
     def _batches(self, windows: Sequence[Window]) -> list[tuple[Window, ...]]:
         merged = merge_windows(windows)
@@ -263,56 +275,105 @@ def _text_or_none(value: Any) -> str | None:
 
 
 class VectorRetriever(_Asking):
-    """Finds hits for a question in a collection, nearest vectors first.
+    """Finds hits for a question in a collection, best first: by vectors, by words or by both.
 
     Parameters
     ----------
     collection : what to ask
-    embed : the model the collection's vectors come from: an `Encoder`, or a function from a text to its vector
+    embed : the model the collection's vectors come from: an `Encoder`, or a function from a text to its vector; not
+        needed for words
+    search : `vectors`, `words` (the store's own full-text search) or `hybrid`: in one request where the store fuses
+        both by itself, otherwise in two whose hits are fused by reciprocal rank
     retries : new attempts where the store is down
+
+    Raises
+    ------
+    StoreError
+        If an argument breaks its rule, or the store has no search by words.
 
     Notes
     -----
-    Scores are larger for nearer vectors: cosines and inner products as they are, distances with a minus. A record
+    Scores are larger for nearer vectors: cosines and inner products as they are, distances with a minus. Those of words
+    are the store's own, mostly BM25; those of a hybrid say no more than the order. A record
     without document or number becomes a hit that is not grown: `warnings` says so.
     """
 
-    def __init__(self, collection: Collection, embed: Encoder | Embed, *, retries: int = 2) -> None:
-        if not isinstance(embed, Encoder) and not callable(embed):
+    def __init__(
+        self, collection: Collection, embed: Encoder | Embed | None = None, *, search: Search = "vectors",
+        retries: int = 2,
+    ) -> None:  # fmt: skip
+        if search not in get_args(Search):
+            raise StoreError(f"search is {search!r}: it must be one of {', '.join(get_args(Search))}")
+        if embed is None and search != "words":
+            raise StoreError("embed is missing: give the model of the collection's vectors, or search='words'")
+        if embed is not None and not isinstance(embed, Encoder) and not callable(embed):
             raise StoreError(
                 f"embed is {type(embed).__name__}: give an Encoder, or a function from a text to its vector"
             )
         super().__init__(collection, retries)
-        self._embed = embed
+        if search != "vectors" and "words" not in collection.searches:
+            raise StoreError(
+                f"search is {search!r}: {collection.name} has no search by words; take search='vectors', and fuse its "
+                "hits with those of another retriever, such as LocalRetriever over a SQLiteStore"
+            )
+        self._embed: Any = embed
+        self._search = search
 
     @takes_both_names
-    def retrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+    def retrieve(self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None) -> list[SeedHit]:
         """Return the best `k` hits that `scope` may see, best first; an empty question finds nothing.
+
+        Parameters
+        ----------
+        question : any text
+        k : at most so many hits
+        scope : what the caller may see, whatever `where` says
+        where : what hits must hold, see `retrivex.stores.Where`; `source` is a field of the record. What the store
+            cannot be asked is checked here: with more requests, for up to 10,000 hits, until `k` of them fit
 
         Raises
         ------
         StoreTimeoutError, StoreError
-            If the store does not answer in time, is down or refuses; if `k` is less than 1, `question` no text.
+            If the store does not answer in time, is down or refuses; if `k` is less than 1, `question` no text, or
+            `where` cannot be read.
         EncoderError
             If `embed` does not give one finite vector.
         """
-        request = self._request(question, k, scope)
-        return [] if request is None else self._hits(self._retrying.ask(request), request)
+        rankings: list[list[SeedHit]] = []
+        for first in self._requests(question, k, scope, where):
+            request: Nearest | None = first
+            while request is not None:
+                hits, request = self._hits(self._retrying.ask(request), request, first.k)
+            rankings.append(hits)
+        return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
 
     @takes_both_names
-    async def aretrieve(self, question: str, k: int = 50, scope: Scope = None) -> list[SeedHit]:
+    async def aretrieve(
+        self, question: str, k: int = 50, scope: Scope = None, where: Where | None = None
+    ) -> list[SeedHit]:
         """Do the same as `retrieve`; the question is embedded in a thread."""
-        request = await in_thread(lambda: self._request(question, k, scope))
-        return [] if request is None else self._hits(await self._retrying.aask(request), request)
+        rankings: list[list[SeedHit]] = []
+        for first in await in_thread(lambda: self._requests(question, k, scope, where)):
+            request: Nearest | None = first
+            while request is not None:
+                hits, request = self._hits(await self._retrying.aask(request), request, first.k)
+            rankings.append(hits)
+        return rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings)[:k]
 
-    def _request(self, question: str, k: int, scope: Scope) -> Nearest | None:
+    def _requests(self, question: str, k: int, scope: Scope, where: Where | None) -> list[Nearest]:
+        condition = read_where(where)
         if not isinstance(question, str):
             raise StoreError(f"question is {type(question).__name__}: it must be the question as text")
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise StoreError(f"k is {k!r}: it must be a whole number of at least 1")
         if not question.strip():
-            return None
-        return Nearest(self._vector(question), k, allowed_scopes(scope))
+            return []
+        vector = np.zeros(0, np.float32) if self._search == "words" else self._vector(question)
+        request = Nearest(vector, k, allowed_scopes(scope), condition, question, self._search)
+        if self._search != "hybrid" or "hybrid" in self.collection.searches:
+            return [request]
+        deep = replace(request, k=max(k, FUSION_DEPTH))
+        return [replace(deep, search="words"), replace(deep, search="vectors")]
 
     def _vector(self, question: str) -> NDArray[np.float32]:
         given = encode_question(self._embed, question) if isinstance(self._embed, Encoder) else self._embed(question)
@@ -322,7 +383,8 @@ class VectorRetriever(_Asking):
             raise EncoderError(f"embed gave the shape {vector.shape} for a question: it must be one finite vector")
         return vector
 
-    def _hits(self, answer: Records, request: Nearest) -> list[SeedHit]:
+    def _hits(self, answer: Records, request: Nearest, k: int) -> tuple[list[SeedHit], Nearest | None]:
+        """Return the hits of an answer, and what to ask next where too few of its records fit."""
         hits: list[SeedHit] = []
         reasons: list[str] = []
         foreign = unread = 0
@@ -339,6 +401,8 @@ class VectorRetriever(_Asking):
                 # another question finds it at another rank, and other records at this one
                 name = f"{passage.doc_id or self.collection.name} (unnumbered {record.id})"
                 chunk = _make_chunk_at(passage, name, 0, 1)
+            if chunk is not None and request.where is not None and not fits(request.where, passage, chunk):
+                continue
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
             elif chunk is not None:
@@ -359,7 +423,15 @@ class VectorRetriever(_Asking):
             )
         for reason in reasons:
             self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
-        return hits
+        if request.where is None or len(hits) >= k or len(answer.records) < request.k:
+            return hits[:k], None
+        if request.k < MOST_HITS:
+            return hits, replace(request, k=min(MOST_HITS, _MORE_HITS * request.k))
+        self._warn(
+            f"{self.collection.name}: of the best {request.k} records only {len(hits)} fit where, so that fewer hits "
+            f"than k={k} came back: the store cannot be asked for all of it"
+        )
+        return hits, None
 
 
 class ClientRetriever(VectorRetriever):
@@ -368,12 +440,13 @@ class ClientRetriever(VectorRetriever):
     Parameters
     ----------
     client, collection, options : as of the collection's class
-    embed, retries : as of `VectorRetriever`
+    embed, search, retries : as of `VectorRetriever`
     """
 
     kind: ClassVar[type[Any]]
 
     def __init__(
-        self, client: Any, collection: str, embed: Encoder | Embed, *, retries: int = 2, **options: Any
-    ) -> None:
-        super().__init__(self.kind(client, collection, **options), embed, retries=retries)
+        self, client: Any, collection: str, embed: Encoder | Embed | None = None, *, search: Search = "vectors",
+        retries: int = 2, **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(self.kind(client, collection, **options), embed, search=search, retries=retries)

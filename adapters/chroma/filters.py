@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from chromadb import base_types
+
 from retrivex.model.window import Window
 
 from ..base.collection import Scopes
 from ..base.fields import FieldMap, whole_digits
+from ..base.where import Dialect, FieldTest, Pushed
 
 Where: TypeAlias = dict[str, Any]
 
@@ -48,6 +51,56 @@ def all_of(conditions: Sequence[Where]) -> Where | None:
     if len(conditions) > 1:
         return {"$and": list(conditions)}
     return conditions[0] if conditions else None
+
+
+class ChromaDialect(Dialect[Where]):
+    """Filters of Chroma, which compares texts for equality alone, and cannot ask for what has no such field."""
+
+    def __init__(self, fields: FieldMap) -> None:
+        self._fields = fields
+
+    def test(self, test: FieldTest) -> Pushed[Where]:
+        """Translate one test."""
+        name = test.names(self._fields)[0]
+        if test.missing or test.titles or test.is_of_texts or not name or name[0] in "$#":
+            return Pushed(None, False)
+        kinds: list[list[Any]] = [test.texts, test.numbers, list(test.truths)]
+        # one number in a list makes a list of fractions of it
+        each = [[float(value) for value in values] if float in map(type, values) else values for values in kinds]
+        either: list[Where] = [{name: {"$in": values}} for values in each if values]
+        if test.bounds is not None:
+            limits = [{name: {_BOUNDS[op]: value}} for op, value in test.bounds.items()]
+            either.append(self.all_of(limits))
+        elif _KEEPS_LISTS:
+            either += [{name: {"$contains": value}} for values in kinds for value in values]
+        never = self.all_of([{name: {"$in": ["x"]}}, {name: {"$nin": ["x"]}}])
+        return Pushed(self.any_of(either or [never]))
+
+    def any_of(self, conditions: Sequence[Where]) -> Where:
+        """Join conditions of which one must hold."""
+        return conditions[0] if len(conditions) == 1 else {"$or": list(conditions)}
+
+    def all_of(self, conditions: Sequence[Where]) -> Where:
+        """Join conditions that must hold together."""
+        return conditions[0] if len(conditions) == 1 else {"$and": list(conditions)}
+
+    def negate(self, condition: Where) -> Where | None:
+        """Return the condition that the other one does not hold."""
+        # there is no `not`; what excludes values also finds records without the field
+        [(name, value)] = condition.items()
+        if name in _OPPOSITES:
+            parts = [self.negate(part) for part in value]
+            return None if None in parts else {_OPPOSITES[name]: parts}
+        [(operator, operand)] = value.items()
+        return {name: {_OPPOSITES[operator]: operand}} if operator in _OPPOSITES else None
+
+
+_BOUNDS = {"min": "$gte", "max": "$lte", "above": "$gt", "below": "$lt"}
+_OPPOSITES = {"$and": "$or", "$or": "$and", "$in": "$nin", "$nin": "$in", "$contains": "$not_contains"}
+
+
+_KEEPS_LISTS = hasattr(base_types, "ArrayContainsOperator")
+"""Whether this version keeps lists as metadata, and can be asked for one of their items."""
 
 
 def _groups(windows: Sequence[Window]) -> list[tuple[set[str], set[int]]]:

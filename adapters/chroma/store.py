@@ -28,7 +28,7 @@ from ..base.collection import (
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
 from ..base.store import ClientChunkStore, ClientRetriever
-from .filters import all_of, of_scopes, of_windows
+from .filters import ChromaDialect, all_of, of_scopes, of_windows
 
 _TEXT, _METADATA = "document", "metadata"
 """Of a record here: Chroma keeps the text beside the metadata."""
@@ -157,7 +157,8 @@ class ChromaCollection(ClientCollection):
 
     def _nearest(self, opened: Any, request: Nearest) -> Steps[Records]:
         """Ask for hits; where there are fewer than `k`, say why there may be more."""
-        where = all_of(of_scopes(self.fields, request.scopes))
+        wanted = ChromaDialect(self.fields).translate(request.where)
+        where = all_of([*of_scopes(self.fields, request.scopes), *([] if wanted is None else [wanted])])
         is_partial = bool(self.fields.scope) and None in request.scopes
         wanted = request.k * (_OVERFETCH if is_partial else 1)
         answer = yield lambda _: opened.query(

@@ -19,7 +19,7 @@ from retrivex.model.chunk import Scope
 from retrivex.stores.access import check_store
 from retrivex.stores.protocol import AnyChunkStore, AnyParentStore
 
-from ..base.behind import FOUND, is_numbered
+from ..base.behind import FOUND, is_numbered, leaves_of
 from ..base.clients import check_limit
 from ..base.fields import FieldMap, LayoutName, MakeId
 from ..base.hits import Placed, place
@@ -29,6 +29,8 @@ from .documents import as_config, as_fields, documents_of, read_document, saved_
 from .stores import DocumentStoreChunkStore
 
 _ALONE = no_store("document_store")
+_INNER = {"haystack.TextEmbeddingRetriever": "retriever"}
+_FILTERS = ("filters", "_filters", "custom_query", "_custom_query")
 
 
 class SpanOptions(TypedDict, total=False):
@@ -68,14 +70,19 @@ def _document_store_behind(retriever: Any) -> DocumentStore | None:
     """Return the document store of a retriever of Haystack's own; None where it filters, or is of another kind."""
     if keeps_back(retriever):
         return None
-    stores = (getattr(retriever, name, None) for name in ("document_store", "_document_store"))
+    asked = leaves_of(retriever, _INNER)
+    stores = (getattr(leaf, name, None) for leaf in asked for name in ("document_store", "_document_store"))
     return next((store for store in stores if callable(getattr(store, "filter_documents", None))), None)
 
 
 def keeps_back(retriever: Any) -> bool:
     """Whether a retriever may keep documents back, by its filters or in a way of its own."""
+    return any(map(_keeps_back, leaves_of(retriever, _INNER)))
+
+
+def _keeps_back(retriever: Any) -> bool:
     own = type(retriever).__module__.partition(".")[0] in ("haystack", "haystack_integrations")
-    return not own or any(getattr(retriever, name, None) for name in ("filters", "_filters"))
+    return not own or any(getattr(retriever, name, None) for name in _FILTERS)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from retrivex.model.window import Window
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap
 from ..base.scopes import scope_alternatives
+from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -46,6 +47,17 @@ class Column:
         """Say whether its values are texts, also where each is kept once and numbered (a dictionary)."""
         kept = self.type.value_type if pa.types.is_dictionary(self.type) else self.type
         return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept) or pa.types.is_string_view(kept))
+
+    @property
+    def is_number(self) -> bool:
+        """Say whether its values are numbers."""
+        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type))
+
+    def holds(self, value: int | float) -> bool:
+        """Say whether a column of whole numbers can hold a number: the engine refuses to compare it with others."""
+        signed = pa.types.is_signed_integer(self.type)
+        most = 2 ** (self.type.bit_width - signed)
+        return type(value) is int and (-most if signed else 0) <= value < most
 
     @property
     def is_struct(self) -> bool:
@@ -108,9 +120,9 @@ class Columns:
 
     def all(self, fields: FieldMap, field: str) -> list[Column]:
         """Return all columns that may hold `field`; the first one with a value counts."""
-        return [column for name in getattr(fields, field) for column in self._find_columns(name)]
+        return [column for name in getattr(fields, field) for column in self.find_columns(name)]
 
-    def _find_columns(self, name: str) -> list[Column]:
+    def find_columns(self, name: str) -> list[Column]:
         """Return the columns of a name, in which a dot steps into a struct."""
         first, *keys = name.split(".")
         stepped = [column.inner(keys) for column in self.named.get(first, ())] if keys else []
@@ -127,7 +139,7 @@ class Columns:
                     made[key] = value
         for name in fields.dotted:
             for column in reversed(
-                self._find_columns(name)
+                self.find_columns(name)
             ):  # structs are gone by now, and nobody may miss a scope in one
                 if (value := column.value(row)) is not None:
                     made[name] = value
@@ -180,6 +192,77 @@ def _join_any(conditions: Sequence[str]) -> str:
         return f"({conditions[0]})"
     half = len(conditions) // 2
     return f"({_join_any(conditions[:half])} OR {_join_any(conditions[half:])})"
+
+
+class SqlDialect(Dialect[str]):
+    """Filters in the SQL of LanceDB.
+
+    Parameters
+    ----------
+    columns : of the table
+    fields : names of them
+    """
+
+    def __init__(self, columns: Columns, fields: FieldMap) -> None:
+        self._columns, self._fields = columns, fields
+
+    def test(self, test: FieldTest) -> Pushed[str]:
+        """Translate one test."""
+        found = [column for name in test.names(self._fields) for column in self._columns.find_columns(name)]
+        if not found and "metadata" not in self._columns.outer:
+            return Pushed("TRUE" if test.missing else "FALSE")
+        if not found or (len(found) > 1 and test.field.startswith("metadata.")):  # in JSON, or in one of several places
+            return Pushed(None, False)
+        column = found[0]
+        is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        item = Column(column.path, column.type.value_type) if is_list else column
+        values = None if test.bounds else _literals(item, test)
+        if test.titles and is_list:
+            places = enumerate(test.titles, 1)
+            either = [" AND ".join(f"array_element({column.sql}, {at}) = {quoted(title)}" for at, title in places)]
+        elif test.bounds and not is_list and (item.is_text or item.is_number):
+            either = [_within(item, test.bounds)] if item.is_text == test.is_of_texts else []
+        elif values is None or test.titles:
+            return Pushed(None, False)
+        else:
+            either = [f"{column.sql} IN ({', '.join(values)})"] if values and not is_list else []
+            either += [f"array_has({column.sql}, {value})" for value in values if is_list]
+        if test.missing:
+            either.append(f"{column.sql} IS NULL")
+        return Pushed(_join_any(either))
+
+    def any_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions of which one must hold."""
+        return _join_any(conditions)
+
+    def all_of(self, conditions: Sequence[str]) -> str:
+        """Join conditions that must hold together."""
+        return f"({' AND '.join(conditions)})"
+
+    def negate(self, condition: str) -> str:
+        """Return the condition that the other one does not hold."""
+        return f"({condition} IS NOT TRUE)"
+
+
+def _literals(column: Column, test: FieldTest) -> list[str] | None:
+    """Return values as SQL writes them, without those that the column cannot hold; None: nobody knows which."""
+    if column.is_text:
+        return [quoted(text) for text in test.texts]
+    if pa.types.is_boolean(column.type):
+        return [str(truth).upper() for truth in test.truths]
+    if pa.types.is_floating(column.type):
+        return [repr(float(value)) for value in test.numbers]
+    return [str(value) for value in test.numbers if column.holds(value)] if column.is_number else None
+
+
+def _within(column: Column, bounds: Mapping[str, Any]) -> str:
+    is_whole = pa.types.is_integer(column.type) and all(map(column.holds, bounds.values()))
+    sql = column.sql if is_whole or column.is_text else f"CAST({column.sql} AS DOUBLE)"
+    shown = {
+        op: quoted(value) if isinstance(value, str) else repr(value if is_whole else float(value))
+        for op, value in bounds.items()
+    }
+    return " AND ".join(SQL_TESTS[op].format(sql, value) for op, value in shown.items())
 
 
 # ---- writing

@@ -11,7 +11,7 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable, DBConnection
-from lancedb.query import LanceQueryBuilder
+from lancedb.query import LanceQueryBuilder, MatchQuery
 from lancedb.remote.errors import RetryError
 from numpy.typing import NDArray
 
@@ -22,7 +22,7 @@ from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Recor
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
-from .columns import Column, Columns, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
+from .columns import Column, Columns, SqlDialect, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
 _EVERY = 2**31 - 1  # rows that match a filter: LanceDB's own limit of a search is 10
 
@@ -60,6 +60,7 @@ class LanceDBCollection(ClientCollection):
     """
 
     batch_limit = 5000
+    searches = frozenset({"vectors", "words"})
     title = "LanceDB table"
     kinds = ("DBConnection",), ("AsyncConnection",)
     give = "what lancedb.connect(...) gives", "what `await lancedb.connect_async(...)` gives"
@@ -91,7 +92,11 @@ class LanceDBCollection(ClientCollection):
         query = table.query() if isinstance(table, AsyncTable) else table.search()
         if isinstance(request, Scan):
             return (yield from self._scan(query, request, columns))
-        if isinstance(request, Nearest):
+        if isinstance(request, Nearest) and request.search == "words":
+            asked = MatchQuery(request.question, ".".join(self._column(columns, "text").path))
+            is_async = isinstance(table, AsyncTable)
+            query = query.nearest_to_text(asked) if is_async else table.search(asked, query_type="fts")
+        elif isinstance(request, Nearest):
             vector = self._vector_column(columns)
             if self._metric is None:
                 self._metric = yield from self._metric_of(table, vector)
@@ -168,8 +173,11 @@ class LanceDBCollection(ClientCollection):
         if isinstance(request, Nearest):
             # A small tenant may lie in none of the 20 partitions that an index looks into: on until there are k. And
             # distances are measured: those of an index may be doubled (cosine) or infinite (all rows of a small scope).
-            near = self._select(query, columns, "_distance").maximum_nprobes(0).refine_factor(1)
-            return near.where(scope).limit(request.k)
+            by_words = request.search == "words"
+            near = self._select(query, columns, "_score" if by_words else "_distance")
+            near = near if by_words else near.maximum_nprobes(0).refine_factor(1)
+            wanted = SqlDialect(columns, self.fields).translate(request.where)
+            return near.where(scope if wanted is None else f"{wanted} AND {scope}").limit(request.k)
         if isinstance(request, ByIds):
             wanted = self._ids(columns).is_one_of(request.ids)
         else:
@@ -185,11 +193,12 @@ class LanceDBCollection(ClientCollection):
 
     def _record(self, row: dict[str, Any], columns: Columns) -> Record:
         distance, place = row.pop("_distance", None), row.pop("_rowid", None)
+        score = row.pop("_score", None)
         vector = row.pop(self._vector_column(columns), None) if self._with_vectors else None
         return Record(
             id=str(row.get(self._id_field, place)),
             payload=columns.payload(row, self.fields),
-            score=None if distance is None else float(-distance if self._metric == "l2" else 1 - distance),
+            score=score if distance is None else float(-distance if self._metric == "l2" else 1 - distance),
             vector=None if vector is None else np.asarray(vector, dtype=np.float32),
         )
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
 from langchain_core.documents import Document
+from langchain_core.stores import InMemoryByteStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 
+from retrivex.errors import ChunkError
 from retrivex.stores.protocol import AnyChunkStore
 
 from ..base.behind import HeldPieces, is_numbered, kind_of, leaves_of
-from ..base.documents import Passage
+from ..base.documents import NumberedChunks, Passage, number_passages
 from ..base.fields import LAYOUTS, FieldMap, colon_id
-from .documents import chunk_store_from_documents
+from .documents import chunk_store_from_documents, read_document
 from .stores import VectorStoreChunkStore
 
 _INNER = {"langchain_classic.EnsembleRetriever": "retrievers", "langchain_classic.MultiQueryRetriever": "retriever"}
+_OF_PARENTS = ("langchain_classic.ParentDocumentRetriever", "langchain_classic.MultiVectorRetriever")
 _BY_WORDS = ("langchain_community.BM25Retriever", "langchain_community.TFIDFRetriever")
 _NO_FILTERS = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
 
@@ -99,6 +102,8 @@ def find_behind(base: Any, fields: FieldMap) -> Behind | None:
     for retriever in leaves_of(base, _INNER):
         if isinstance(retriever, VectorStoreRetriever):
             found = _of_vectors(retriever.vectorstore, fields)
+        elif kind_of(retriever) in _OF_PARENTS:
+            found = _of_parents(retriever, fields)
         else:
             found = _held(type(retriever).__name__, partial(list, retriever.docs), fields)
         if found is not None:
@@ -112,24 +117,59 @@ def keeps_back(base: Any) -> bool:
 
 
 def _shows_all(retriever: Any) -> bool:
-    if type(retriever) is VectorStoreRetriever:
+    if type(retriever) is VectorStoreRetriever or kind_of(retriever) in _OF_PARENTS:
         return not set(retriever.search_kwargs) - _NO_FILTERS
     return kind_of(retriever) in _BY_WORDS
 
 
 def _of_vectors(vectors: VectorStore, fields: FieldMap) -> Behind | None:
     name = type(vectors).__name__
-    if isinstance(vectors, InMemoryVectorStore):
-        return _held(name, lambda: list(vectors.store.values()), fields)
-    held = getattr(getattr(vectors, "docstore", None), "_dict", None)  # InMemoryDocstore, as FAISS has it
-    if isinstance(held, Mapping):
-        return _held(name, lambda: list(held.values()), fields)
+    pieces = _pieces_in(vectors)
+    if pieces is not None:
+        return _held(name, pieces, fields)
     make = _collection_of(vectors)
     if make is not None:
         return _Numbered(name, make, LAYOUTS["langchain"] if fields == FieldMap() else fields)
     if type(vectors).get_by_ids is not VectorStore.get_by_ids:
         return _ById(name, VectorStoreChunkStore(vectors, fields=fields))
     return None
+
+
+def _pieces_in(vectors: VectorStore) -> Callable[[], list[Any]] | None:
+    """Return what gives the pieces of a vector store that keeps them in this process."""
+    if isinstance(vectors, InMemoryVectorStore):
+        return lambda: list(vectors.store.values())
+    held = getattr(getattr(vectors, "docstore", None), "_dict", None)  # InMemoryDocstore, as FAISS has it
+    return (lambda: list(held.values())) if isinstance(held, Mapping) else None
+
+
+def _of_parents(retriever: Any, fields: FieldMap) -> Behind | None:
+    """Return the parents to which children in the vector store lead, where both stores are in this process."""
+    kept: Any = retriever.docstore
+    read = key_of = _as_is
+    if kind_of(kept) == "langchain_classic.EncoderBackedStore":  # what `byte_store` and `create_kv_docstore` make
+        kept, read, key_of = kept.store, kept.value_deserializer, kept.key_encoder
+    children = _pieces_in(retriever.vectorstore)
+    if children is None or type(kept) not in (InMemoryStore, InMemoryByteStore):
+        return None
+
+    def held() -> list[Any]:
+        known = [child["metadata"] if isinstance(child, dict) else child.metadata for child in children()]
+        found = {key_of(metadata[retriever.id_key]) for metadata in known if retriever.id_key in metadata}
+        return [value for key, value in kept.store.items() if key in found]
+
+    return _Held(type(kept).__name__, HeldPieces(held, lambda given: _number_parents(map(read, given), fields)))
+
+
+def _as_is(given: Any) -> Any:
+    return given
+
+
+def _number_parents(given: Iterable[Any], fields: FieldMap) -> NumberedChunks:
+    parents = [read_document(parent, fields) for parent in given if isinstance(parent, Document)]
+    if parents and all(parent.doc_id is None for parent in parents):
+        raise ChunkError("the parents name no document, and may be a document each")
+    return number_passages(parents)
 
 
 def _collection_of(vectors: Any) -> Callable[[FieldMap], AnyChunkStore] | None:

@@ -63,9 +63,10 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
 
     Behind `base_retriever` neighbours are found in the pieces of `InMemoryVectorStore`, FAISS and retrievers by words,
     in the collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose
-    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. A retriever
-    that filters, and any of another kind, is left alone, as it may keep neighbours out. Where nothing is found, hits
-    cannot grow and are only merged where they touch, which is warned of.
+    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. Those of a
+    `ParentDocumentRetriever` or `MultiVectorRetriever` are parents of its docstore, where both its stores are in this
+    process. A retriever that filters, and any of another kind, is left alone, as it may keep neighbours out. Where
+    nothing is found, hits cannot grow and are only merged where they touch, which is warned of.
     """
 
     base_retriever: SkipValidation[RetrieverLike]
@@ -119,24 +120,25 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         return documents_of(made, placed, self.fields)
 
     @takes_both_names
-    def compose(self, query: str, **overrides: Any) -> Composition:
+    def compose(self, query: str, config: RunnableConfig | None = None, **overrides: Any) -> Composition:
         """Return the whole composition for a question: text with numbered sources, citations, confidence, prompts.
 
         Parameters
         ----------
         query : the question; `question=` means the same
+        config : as for `invoke`: reaches the base retriever with what it configures
         **overrides : as for `invoke`
         """
         call = self._call(overrides)
-        placed = self._place(call.base.invoke(query), call)
+        placed = self._place(call.base.invoke(query, config), call)
         made = self._composed(placed, query, call.options)
         return with_warnings(made, all_warnings(made, placed))
 
     @takes_both_names
-    async def acompose(self, query: str, **overrides: Any) -> Composition:
+    async def acompose(self, query: str, config: RunnableConfig | None = None, **overrides: Any) -> Composition:
         """Do the same, awaiting the base retriever and the store."""
         call = self._call(overrides)
-        placed = self._place(await call.base.ainvoke(query), call)
+        placed = self._place(await call.base.ainvoke(query, config), call)
         made = await self._acomposed(placed, query, call.options)
         return with_warnings(made, all_warnings(made, placed))
 

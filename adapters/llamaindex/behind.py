@@ -11,13 +11,15 @@ from retrivex.errors import StoreError
 from ..base.behind import kind_of, leaves_of
 from .links import NodeStore, check_node_store
 
-_INNER = {"llama_index.QueryFusionRetriever": "_retrievers"}
+_INNER = {"llama_index.QueryFusionRetriever": "_retrievers", "llama_index.AutoMergingRetriever": "_vector_retriever"}
 _OF_INDEXES = ("llama_index.VectorIndexRetriever", "llama_index.SummaryIndexRetriever")
 _FILTERS = ("_filters", "_doc_ids", "_kwargs")
 
 
 def find_behind(base: Any) -> NodeStore | None:
     """Return where the nodes of a retriever's index are: its vector store if that keeps texts, else its docstore.
+
+    Those of an `AutoMergingRetriever` are in the docstore out of which it takes parents.
 
     Parameters
     ----------
@@ -32,7 +34,8 @@ def find_behind(base: Any) -> NodeStore | None:
     if keeps_back(base):
         return None
     stores = [getattr(leaf._index, name, None) for leaf in leaves for name in ("vector_store", "docstore")]
-    return next(filter(_keeps_nodes, stores), None)
+    parents = getattr(getattr(base, "_storage_context", None), "docstore", None)
+    return next(filter(_keeps_nodes, [parents, *stores]), None)
 
 
 def keeps_back(base: Any) -> bool:

@@ -120,13 +120,21 @@ def _report_failure(error: Exception, config: RetrievalConfig) -> str:
 
 
 class Walk:
-    """One walk outwards from the hits along their links, all hits one step at a time."""
+    """One walk outwards from the hits along their links, all hits one step at a time.
+
+    A hit that has children stays as it is: neighbours of a parent hold what its nephews say, which may be hits, too.
+    Where a hit knows only what comes before it, as a leaf of a `HierarchicalNodeParser`, its parent knows the rest.
+    """
 
     def __init__(self, hits: Sequence[Passage], config: RetrievalConfig) -> None:
         before, after = config.reach
         further = config.max_window if config.grow_until is not None else 0
         self.left = [max(before, further), max(after, further)]
-        self.ends = [list(hits), list(hits)]
+        self.ends = [[hit for hit in hits if not hit.children] for _ in self.left]
+        self.siblings: dict[str | None, str | None] = {}  # who comes next among the children of a parent
+        self.parents = (
+            {hit.parent_id: None for hit in self.ends[1] if hit.after is None and hit.parent_id} if self.left[1] else {}
+        )
         self.known = {hit.id for hit in hits}
         self.found: list[Passage] = []
         self.missing: dict[str, None] = {}
@@ -135,22 +143,29 @@ class Walk:
         self._grows = max(self.left) > 0
 
     def wanted(self) -> list[str]:
-        """Return ids of the next nodes outwards; none where the windows or the documents end."""
+        """Return ids of the parents to ask, then of the next nodes outwards; none where windows or documents end."""
+        if self.parents:
+            return [parent for parent in self.parents if parent]
         ids = [
             link
             for direction in (0, 1)
             if self.left[direction] > 0
             for end in self.ends[direction]
-            if (link := _link(end, direction)) is not None and link not in self.known
+            if (link := self._link(end, direction)) is not None and link not in self.known
         ]
         return list(dict.fromkeys(ids))
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Take a step to what was found; a link that leads to another document is the end."""
+        if self.parents:
+            self.parents = {}
+            for parent in passages:
+                self.siblings |= zip(parent.children, [*parent.children[1:], None], strict=False)
+            return
         by_id = {passage.id: passage for passage in passages}
         self.missing |= dict.fromkeys(id for id in self.wanted() if id not in by_id)
         for direction in (0, 1):
-            ends = [(end, by_id.get(_link(end, direction))) for end in self.ends[direction]]
+            ends = [(end, by_id.get(self._link(end, direction))) for end in self.ends[direction]]
             self.ends[direction] = [new for end, new in ends if new is not None and new.doc_id == end.doc_id]
             if self.left[direction] <= 0:
                 self.ends[direction] = []
@@ -169,7 +184,7 @@ class Walk:
             With `strict`, if hits have no links.
         """
         problems = []
-        unlinked = _count_unlinked(self._hits) if self._grows else 0
+        unlinked = self._count_unlinked() if self._grows else 0
         if unlinked:
             problems.append(
                 f"{unlinked} of {len(self._hits)} hits stay as they are: they have no PREVIOUS and no NEXT; parse the "
@@ -185,14 +200,14 @@ class Walk:
             )
         return problems
 
+    def _link(self, passage: Passage, direction: int) -> str | None:
+        return passage.after or self.siblings.get(passage.id) if direction else passage.before
 
-def _link(passage: Passage, direction: int) -> str | None:
-    return passage.after if direction else passage.before
-
-
-def _count_unlinked(hits: Sequence[Passage]) -> int:
-    """Count hits without links; the only hit of a document may be all of it."""
-    pieces = Counter(hit.doc_id for hit in hits)
-    return sum(
-        hit.before is None and hit.after is None and (hit.doc_id is None or pieces[hit.doc_id] > 1) for hit in hits
-    )
+    def _count_unlinked(self) -> int:
+        """Count hits without links; the only hit of a document may be all of it."""
+        pieces = Counter(hit.doc_id for hit in self._hits)
+        return sum(
+            hit.before is None and hit.after is None and not hit.children and hit.id not in self.siblings
+            for hit in self._hits
+            if hit.doc_id is None or pieces[hit.doc_id] > 1
+        )

@@ -52,6 +52,7 @@ def read_node(node: BaseNode, names: FieldMap, score: float | None = None) -> Pa
         before=_read_relationship(node, NodeRelationship.PREVIOUS),
         after=_read_relationship(node, NodeRelationship.NEXT),
         parent_id=_read_relationship(node, NodeRelationship.PARENT),
+        children=tuple(child.node_id for child in node.child_nodes or ()),
         embedding=node.embedding,
         score=score,
     )

@@ -1,12 +1,9 @@
 """Milvus, Zilliz Cloud and Milvus Lite: chunk store and retriever over an existing collection."""
 
-from retrivex.errors import install_hint
-
+from ..base.clients import needs_client
 from ..base.fields import FieldMap
 
-try:
+with needs_client("milvus", "pymilvus"):
     from .store import MILVUS_LAYOUTS, MilvusChunkStore, MilvusCollection, MilvusRetriever
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.milvus needs pymilvus: {install_hint('milvus')}") from error
 
 __all__ = ["MILVUS_LAYOUTS", "FieldMap", "MilvusChunkStore", "MilvusCollection", "MilvusRetriever"]

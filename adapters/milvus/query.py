@@ -15,7 +15,7 @@ from retrivex.model.window import Window
 from ..base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes, by_range
 from ..base.fields import FieldMap, whole_digits
 from ..base.scopes import scope_alternatives
-from .filters import Filter, Schema, any_of
+from .filters import Filter, MilvusDialect, Schema, any_of
 
 _BATCH = 1000  # records that are read, changed and upserted at a time
 _LARGEST = 2**63 - 1
@@ -45,7 +45,9 @@ class MilvusQuery:
         """Return the filter of a request, and its values, as arguments of the client."""
         written = Filter(self.schema)
         terms = [term for term in self._terms(request, written) if term]
-        return {"filter": " and ".join(terms), "filter_params": written.values}
+        asked = " and ".join(terms)
+        # what only a part names that is left to the check is not sent
+        return {"filter": asked, "filter_params": {k: v for k, v in written.values.items() if f"{{{k}}}" in asked}}
 
     def ids(self, ids: Sequence[str]) -> Sequence[str] | Sequence[int]:
         """Return ids as the collection keeps them."""
@@ -62,8 +64,9 @@ class MilvusQuery:
                 return [written.one_of(self.schema.key, self.ids(ids)), self._scopes(scopes, written)]
             case ByWindows(windows, scopes):
                 return [self._windows(windows, written), self._scopes(scopes, written)]
-            case Nearest(scopes=scopes):
-                return [self._scopes(scopes, written)]
+            case Nearest(scopes=scopes, where=where):
+                wanted = MilvusDialect(self.schema, self.fields, written).translate(where)
+                return [self._scopes(scopes, written), wanted or ""]
             case Scan(after):
                 return [] if after is None else [f"{self.schema.key} > {written.value(after)}"]
 

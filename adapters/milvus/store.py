@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pymilvus import MilvusClient
+from pymilvus import AnnSearchRequest, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
 from retrivex.errors import StoreError
@@ -15,7 +17,7 @@ from retrivex.errors import StoreError
 from ..base.collection import ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from ..base.failures import Failure
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
-from ..base.store import ClientChunkStore, ClientRetriever
+from ..base.store import FUSION_DEPTH, ClientChunkStore, ClientRetriever
 from .filters import Schema, parse_schema
 from .query import MilvusQuery, write_fields
 
@@ -61,6 +63,7 @@ class MilvusCollection(ClientCollection):
     """
 
     batch_limit = MOST_RECORDS
+    searches = frozenset({"vectors", "words", "hybrid"})
     title = "Milvus"
     kinds = ("MilvusClient",), ("AsyncMilvusClient",)
     give = "a MilvusClient", "an AsyncMilvusClient (of pymilvus 2.6 or later)"
@@ -102,12 +105,22 @@ class MilvusCollection(ClientCollection):
         arguments |= self._query(schema).filter(request)
         match request:
             case Nearest(vector, k):
-                if schema.vector is None:
+                if schema.vector is None and request.search != "words":
                     raise StoreError(f"{self.name} has no one field of float vectors: name it with vector_name=...")
                 if k > MOST_RECORDS:
                     raise StoreError(f"k is {k}: Milvus gives at most {MOST_RECORDS}")
-                asked = {"data": [vector.tolist()], "anns_field": schema.vector, "limit": k}
-                return "search", arguments | asked
+                near = {"data": [vector.tolist()], "anns_field": schema.vector}
+                if request.search == "vectors":
+                    return "search", arguments | near | {"limit": k}
+                if schema.words is None:
+                    raise StoreError(f"{self.name} finds words by a BM25 function and its sparse vectors: it has none")
+                words = {"data": [request.question], "anns_field": schema.words}
+                if request.search == "words":
+                    return "search", arguments | words | {"limit": k}
+                expr = {"expr": arguments.pop("filter"), "expr_params": arguments.pop("filter_params")}
+                limit = min(max(k, FUSION_DEPTH), MOST_RECORDS)
+                both = [AnnSearchRequest(**one, param={}, limit=limit, **expr) for one in (near, words)]
+                return "hybrid_search", arguments | {"reqs": both, "ranker": RRFRanker(), "limit": k}
             case Scan(limit=limit):
                 # as the client's own iterator: without these two the records are not in order
                 ordered = {"iterator": "True", "reduce_stop_for_best": "True"}
@@ -117,7 +130,8 @@ class MilvusCollection(ClientCollection):
     def _records(self, answer: Any, request: Request, schema: Schema) -> Records:
         if isinstance(request, Nearest):
             sign = -1.0 if schema.metrics.get(schema.vector or "") in _DISTANCES else 1.0
-            return Records([_record(hit["entity"], schema, sign * float(hit["distance"])) for hit in answer[0]])
+            read = abs if request.search != "vectors" else partial(mul, sign)  # Lite has minus BM25
+            return Records([_record(hit["entity"], schema, float(read(hit["distance"]))) for hit in answer[0]])
         records = [_record(row, schema) for row in answer]
         ended = not isinstance(request, Scan) or len(records) < min(request.limit, MOST_RECORDS)
         return Records(records, None if ended else answer[-1][schema.key])

@@ -17,6 +17,7 @@ from retrivex.model.window import Window
 
 from ..base.collection import ByIds, ByWindows, Nearest, Request, Scan, Scopes
 from ..base.fields import FieldMap
+from .filters import SqlDialect
 from .table import Column, Field, Table, Values, name
 
 Metric: TypeAlias = Literal["cosine", "inner_product", "l2", "l1"]
@@ -38,7 +39,7 @@ class TableQuery:
     table : what is known of it
     fields : names in it
     id_name : column of the ids
-    vector_name, metric, with_vectors, only : see `PgvectorCollection`
+    vector_name, metric, with_vectors, only, words : see `PgvectorCollection`
 
     Raises
     ------
@@ -53,6 +54,7 @@ class TableQuery:
     metric: Metric
     with_vectors: bool
     only: Mapping[str, str]
+    words: str
 
     @property
     def id(self) -> Field:
@@ -87,17 +89,18 @@ class TableQuery:
         if isinstance(request, ByWindows):
             source, bound = self._places(request.windows)
             return self._select([], request.scopes, bound, source=source)
+        if isinstance(request, Nearest) and request.search == "words":
+            return self._by_words(request)
         if isinstance(request, Nearest):
             distance, bound = self._distance(request.vector)
             end = SQL(" ORDER BY {} LIMIT %(k)s").format(distance)
-            return self._select(
-                self._raise_search_limit(), request.scopes, {**bound, "k": request.k}, distance=distance, end=end
-            )
+            conditions = [*self._wanted(request), *self._raise_search_limit()]
+            return self._select(conditions, request.scopes, {**bound, "k": request.k}, distance=distance, end=end)
         return self._page(request)
 
     def _select(
         self,
-        conditions: Sequence[tuple[Composed, Values]],
+        conditions: Sequence[tuple[Composable, Values]],
         scopes: Scopes | None,
         bound: Values | None = None,
         *,
@@ -106,7 +109,7 @@ class TableQuery:
         end: Composable = SQL(""),  # noqa: B008
     ) -> tuple[Composed, Values]:
         allowed = [] if scopes is None else [self.table.visible(self.fields, scopes)]
-        wanted = [(SQL("TRUE"), Values()), *self._part(), *allowed, *conditions]
+        wanted: list[tuple[Composable, Values]] = [(SQL("TRUE"), {}), *self._part(), *allowed, *conditions]
         statement = SQL("SELECT {}::text, {}, {}, {} FROM {} AS t WHERE {}{}").format(
             self.id.expression,
             self.table.row(self.fields, self.id_name),
@@ -123,6 +126,28 @@ class TableQuery:
         """Return the conditions of `only`."""
         fields = [(self.table.require(column, "only"), value) for column, value in self.only.items()]
         return [field.among(f"only_{i}", [value]) for i, (field, value) in enumerate(fields)]
+
+    def _by_words(self, request: Nearest) -> tuple[Composed, Values]:
+        """Return the rows that hold any word of the question, those first that rank best."""
+        columns = self.table.columns.items()
+        kept = [column for column, known in columns if known.kind == "tsvector"]
+        words = SQL("t.{}").format(name(kept[0])) if len(kept) == 1 else None
+        if words is None:
+            paths = [path for path in self.fields.paths("text") if self.table.field(path)]
+            text = self.table.require((*paths, self.fields.path("text"))[0], "the text")
+            words = SQL("to_tsvector(%(words)s::regconfig, {})").format(text.expression)
+        # as the text of a query, all of its words are joined by &, with blanks that no word has in it
+        asked = SQL("replace(plainto_tsquery(%(words)s::regconfig, %(question)s)::text, ' & ', ' | ')::tsquery")
+        matches: tuple[Composable, Values] = (SQL("{} @@ {}").format(words, asked), {})
+        rank = SQL("ts_rank_cd({}, {})").format(words, asked)
+        end = SQL(" ORDER BY {} DESC LIMIT %(k)s").format(rank)
+        bound = {"k": request.k, "words": self.words, "question": request.question.replace("\0", " ")}
+        return self._select([matches, *self._wanted(request)], request.scopes, bound, distance=rank, end=end)
+
+    def _wanted(self, request: Nearest) -> list[tuple[Composable, Values]]:
+        dialect = SqlDialect(self.table, self.fields)
+        wanted = dialect.translate(request.where)
+        return [] if wanted is None else [(wanted, dialect.values)]
 
     def _page(self, request: Scan) -> tuple[Composed, Values]:
         id = self.id

@@ -55,6 +55,8 @@ class PgvectorCollection(ClientCollection):
     metric : the distance of the vectors and of their index
     only : values that columns have in all rows asked for; LangChain keeps many collections in one table:
         `{"collection_id": uuid}`
+    words : PostgreSQL's text search configuration, for `search="words"`: with the table's column of type tsvector,
+        where it has one, or else of the text
     options : `fields`, `with_vectors`, `timeout_s` (time for a free connection included). A dot in a field steps into
         JSON or JSONB, `root` is the column that holds all metadata; `langchain` takes the names of whichever of
         LangChain's two stores made the table
@@ -70,6 +72,7 @@ class PgvectorCollection(ClientCollection):
     """
 
     batch_limit = 5000
+    searches = frozenset({"vectors", "words"})
     title = "PostgreSQL table"
     kinds = ("Connection", "ConnectionPool"), ("AsyncConnection", "AsyncConnectionPool")
     give = (
@@ -90,6 +93,7 @@ class PgvectorCollection(ClientCollection):
         vector_name: str = "embedding",
         metric: Metric = "cosine",
         only: Mapping[str, str | int | UUID] = MappingProxyType({}),
+        words: str = "english",
         **options: Any,
     ) -> None:
         parts = [part for part in (schema, table) if part is not None]
@@ -103,6 +107,7 @@ class PgvectorCollection(ClientCollection):
         self._ids = (id_name,) if id_name else ("node_id",) if fields == "llamaindex" else ("id", "langchain_id")
         self._metric: Metric = metric
         self._only = {column: str(value) for column, value in only.items()}
+        self._words = words
         self._table: Table | None = None
         named = ".".join(parts)
         super().__init__(client, named, async_client=async_client, fields=fields, vector_name=vector_name, **options)
@@ -197,6 +202,7 @@ class PgvectorCollection(ClientCollection):
             self._metric,
             self._with_vectors,
             self._only,
+            self._words,
         )
 
     def _describe(self, rows: Iterable[tuple[Any, ...]]) -> Table:
@@ -221,8 +227,9 @@ class PgvectorCollection(ClientCollection):
     # ---- rows
 
     def _records(self, query: TableQuery, rows: Sequence[tuple[Any, ...]], request: Request) -> Records:
+        by_words = isinstance(request, Nearest) and request.search == "words"
         records = [
-            Record(str(id), json.loads(row), self._score(distance), _floats(query, sent))
+            Record(str(id), json.loads(row), distance if by_words else self._score(distance), _floats(query, sent))
             for id, row, sent, distance in rows
             if distance is None or distance == distance  # a vector without direction is near to nothing: NaN
         ]

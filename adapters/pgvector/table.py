@@ -21,7 +21,7 @@ Values: TypeAlias = dict[str, Any]
 UNREADABLE = frozenset({"bytea", "tsvector", "vector", "halfvec", "sparsevec", "bit"})
 """Types of columns that are no metadata."""
 
-_LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
+LARGEST = {"smallint": 2**15 - 1, "integer": 2**31 - 1, "bigint": 2**63 - 1}
 TEXTS = frozenset({"text", "character varying", "bpchar", "citext"})
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")  # 007 is a text
@@ -38,14 +38,14 @@ class Column:
     @property
     def compared(self) -> str:
         """The type that values are compared in, so that an index is of use; text where any value might be an error."""
-        return self.type if self.type in _LARGEST or self.type in TEXTS or self.type == "uuid" else "text"
+        return self.type if self.type in LARGEST or self.type in TEXTS or self.type == "uuid" else "text"
 
     def holds(self, value: str) -> bool:
         """Whether there can be such a value at all: asking for one that cannot is an error in PostgreSQL."""
         if self.type == "uuid":
             return _uuid(value) is not None
-        if self.type in _LARGEST:
-            return _WHOLE.fullmatch(value) is not None and -_LARGEST[self.type] <= int(value) <= _LARGEST[self.type]
+        if self.type in LARGEST:
+            return _WHOLE.fullmatch(value) is not None and -LARGEST[self.type] <= int(value) <= LARGEST[self.type]
         return "\0" not in value and _is_unicode(value)
 
 

@@ -1,13 +1,10 @@
 """Qdrant: chunk store and retriever over an existing collection."""
 
-from retrivex.errors import install_hint
-
+from ..base.clients import needs_client
 from ..base.fields import FieldMap, colon_id, uuid5_id
 
-try:
+with needs_client("qdrant", "qdrant-client"):
     from .store import QDRANT_LAYOUTS, QdrantChunkStore, QdrantCollection, QdrantRetriever
-except ImportError as error:
-    raise ImportError(f"retrivex.adapters.qdrant needs qdrant-client: {install_hint('qdrant')}") from error
 
 __all__ = [
     "QDRANT_LAYOUTS",

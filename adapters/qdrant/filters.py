@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
 from qdrant_client import models
@@ -13,6 +14,7 @@ from retrivex.model.window import Window
 
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap, whole_digits
+from ..base.where import Dialect, FieldTest, Pushed
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -47,6 +49,65 @@ def of_scopes(scopes: Scopes, fields: FieldMap) -> list[models.Condition]:
     if None in scopes:
         either.append(models.IsEmptyCondition(is_empty=models.PayloadField(key=key)))
     return [models.Filter(should=either)]
+
+
+class QdrantDialect(Dialect[models.Condition]):
+    """Filters of Qdrant, which compares texts for equality alone."""
+
+    def __init__(self, fields: FieldMap) -> None:
+        self._fields = fields
+
+    def test(self, test: FieldTest) -> Pushed[models.Condition]:
+        """Translate one test."""
+        path = test.paths(self._fields)[0]
+        if test.is_of_texts or '"' in path or "\\" in path:
+            return Pushed(None, False)
+        # a key may have the dots itself
+        keys = dict.fromkeys((json_path(path), path if _PLAIN_KEY.fullmatch(path) else f'"{path}"'))
+        if test.titles:  # of a list, or one text; what has its titles elsewhere is checked later
+            held = [_holds_any(key, [title]) for title in test.titles for key in keys]
+            return Pushed(self.any_of([self.all_of(held), *map(_is_nowhere, keys)]), False)
+        either = [condition for key in keys for condition in self._holds(test, key)]
+        if test.missing:
+            either.append(self.all_of(list(map(_is_nowhere, keys))))
+        # what is missing may be an empty list, and a double has 53 bits
+        exact = not test.missing and all(abs(value) <= 2**53 for value in test.numbers)
+        return Pushed(self.any_of(either), exact)
+
+    def _holds(self, test: FieldTest, key: str) -> list[models.Condition]:
+        limits = [models.Range(gte=value, lte=value) for value in test.numbers]
+        if test.bounds is not None:
+            limits = [models.Range(**{_BOUNDS[name]: value for name, value in test.bounds.items()})]
+        wholes = [value for value in test.numbers if isinstance(value, int)]
+        return [
+            *(_holds_any(key, values) for values in (test.texts, wholes) if values),
+            *(models.FieldCondition(key=key, range=limit) for limit in limits),
+            *(models.FieldCondition(key=key, match=models.MatchValue(value=truth)) for truth in test.truths),
+        ]
+
+    def any_of(self, conditions: Sequence[models.Condition]) -> models.Condition:
+        """Join conditions of which one must hold."""
+        return models.Filter(should=list(conditions)) if conditions else models.HasIdCondition(has_id=[])
+
+    def all_of(self, conditions: Sequence[models.Condition]) -> models.Condition:
+        """Join conditions that must hold together."""
+        return models.Filter(must=list(conditions))
+
+    def negate(self, condition: models.Condition) -> models.Condition:
+        """Return the condition that the other one does not hold."""
+        return models.Filter(must_not=[condition])
+
+
+_BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
+
+
+def _holds_any(key: str, values: list[Any]) -> models.Condition:
+    return models.FieldCondition(key=key, match=models.MatchAny(any=values))
+
+
+def _is_nowhere(key: str) -> models.Condition:
+    field = models.PayloadField(key=key)
+    return models.Filter(should=[models.IsEmptyCondition(is_empty=field), models.IsNullCondition(is_null=field)])
 
 
 def _one_of(doc_ids: list[str], key: str) -> models.Condition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,8 +28,8 @@ from ..base.collection import (
     visible,
 )
 from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
-from ..base.store import ClientChunkStore, ClientRetriever
-from .filters import among, inside, json_path, of_scopes, point_id
+from ..base.store import FUSION_DEPTH, ClientChunkStore, ClientRetriever
+from .filters import QdrantDialect, among, inside, json_path, of_scopes, point_id
 
 # As written by langchain-qdrant 1.1 (page_content beside metadata), llama-index-vector-stores-qdrant 0.10 (flat, the
 # node as JSON in _node_content, and an index on doc_id) and qdrant-haystack 13 (content beside meta).
@@ -43,11 +43,18 @@ QDRANT_LAYOUTS: Mapping[LayoutName, FieldMap] = {
 
 _POINTS_AT_ONCE = 500
 _COPIES = 8  # records of one place that are read: documents that were put in again under new ids
+_FUSION = models.FusionQuery(fusion=models.Fusion.RRF)
 _DISTANCES = (models.Distance.EUCLID, models.Distance.MANHATTAN)  # a smaller score is a nearer one
 
 
 class QdrantCollection(ClientCollection):
-    """A Qdrant collection; parameters as in `ClientCollection`, `timeout_s` rounded up to whole seconds.
+    """A Qdrant collection; other parameters as in `ClientCollection`, `timeout_s` rounded up to whole seconds.
+
+    Parameters
+    ----------
+    words_name : the sparse vectors of words, for `search="words"` and `"hybrid"`
+    embed_words : what made them: from a text to weights by index. None leaves it to Qdrant's own `Qdrant/bm25`: to the
+        server from 1.15.2 on, or to fastembed beside the client
 
     Notes
     -----
@@ -61,6 +68,14 @@ class QdrantCollection(ClientCollection):
     kinds = ("QdrantClient",), ("AsyncQdrantClient",)
     give = "a QdrantClient", "an AsyncQdrantClient"
     layouts = QDRANT_LAYOUTS
+    searches = frozenset({"vectors", "words", "hybrid"})
+
+    def __init__(
+        self, client: Any, collection: str, *, words_name: str | None = None,
+        embed_words: Callable[[str], Mapping[int, float]] | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        self._words_name, self._embed_words = words_name, embed_words
+        super().__init__(client, collection, **options)
 
     _sign: float | None = None
     """Of scores; the metric is asked for when the first question comes."""
@@ -74,7 +89,8 @@ class QdrantCollection(ClientCollection):
             if self._sign is None:
                 self._sign = self._sign_of((yield lambda client: client.get_collection(**self._where)))
             found = yield lambda client: client.query_points(**self._make_knn(request))
-            return Records([self._record(point, None, self._sign * point.score) for point in found.points])
+            sign = self._sign if request.search == "vectors" else 1.0
+            return Records([self._record(point, None, sign * point.score) for point in found.points])
         if isinstance(request, ByIds) and self._is_local:
             ids = [point_id(id) for id in request.ids]
             points = yield lambda client: client.retrieve(**self._asked, ids=ids)
@@ -115,8 +131,26 @@ class QdrantCollection(ClientCollection):
                 return {"offset": after, "limit": limit}
 
     def _make_knn(self, request: Nearest) -> dict[str, Any]:
-        narrow = {"query_filter": models.Filter(must=of_scopes(request.scopes, self.fields)), "limit": request.k}
-        return {**self._asked, **narrow, "query": request.vector.tolist(), "using": self._vector_name}
+        wanted = QdrantDialect(self.fields).translate(request.where)
+        must = [*of_scopes(request.scopes, self.fields), *([] if wanted is None else [wanted])]
+        narrow = {"query_filter": models.Filter(must=must), "limit": request.k}
+        near = {"query": request.vector.tolist(), "using": self._vector_name}
+        if request.search == "vectors":
+            return {**self._asked, **narrow, **near}
+        if self._words_name is None:
+            raise StoreError(f"{self.name} finds words by sparse vectors: name them with words_name=...")
+        words = {"query": self._words_query(request.question), "using": self._words_name}
+        if request.search == "words":
+            return {**self._asked, **narrow, **words}
+        deep = {"filter": models.Filter(must=must), "limit": max(request.k, FUSION_DEPTH)}
+        both = [models.Prefetch(**one, **deep) for one in (near, words)]
+        return {**self._asked, "limit": request.k, "prefetch": both, "query": _FUSION}
+
+    def _words_query(self, question: str) -> models.SparseVector | models.Document:
+        if self._embed_words is None:
+            return models.Document(text=question, model="Qdrant/bm25")
+        weights = self._embed_words(question)
+        return models.SparseVector(indices=list(weights), values=list(weights.values()))
 
     # ---- answers
 

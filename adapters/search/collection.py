@@ -11,10 +11,10 @@ from retrivex.errors import StoreError
 
 from ..base.collection import ByIds, ByWindows, ClientCollection, Nearest, Record, Records, Request, Scan, Steps
 from ..base.fields import LAYOUTS, FieldMap, LayoutName
-from .fields import IndexFields
+from .fields import IndexFields, SearchDialect
 from .mapping import IndexMapping
 from .query import Clause, all_of, in_windows
-from .requests import Matching, as_vector, nested, refusal
+from .requests import as_vector, nested, refusal
 
 MOST_HITS = 10_000
 """Of one search: `index.max_result_window`, by default."""
@@ -42,6 +42,7 @@ class SearchCollection(ClientCollection):
     """
 
     batch_limit = BATCH_LIMIT
+    searches = frozenset({"vectors", "words"})
     _known: IndexFields | None = None
 
     # ---- the client, which each product has in its own way
@@ -69,7 +70,8 @@ class SearchCollection(ClientCollection):
 
     def _steps(self, request: Request) -> Steps[Records]:
         known = self._known
-        if known is None or known.lacks(request) is not None:  # it may have been written since
+        wanted = request.where if isinstance(request, Nearest) else None
+        if known is None or known.lacks(request) is not None or not known.has(wanted):  # it may have been written since
             known = yield from self._learn()
         if (lacking := known.lacks(request)) is not None:
             raise StoreError(lacking)
@@ -110,8 +112,9 @@ class SearchCollection(ClientCollection):
     def _best(self, known: IndexFields, request: Nearest) -> Steps[Records]:
         if request.k > MOST_HITS:
             raise StoreError(f"k is {request.k}: {self.name} gives at most {MOST_HITS} hits")
-        scope = known.in_scope(request.scopes)
-        if isinstance(request, Matching):
+        wanted = SearchDialect(known).translate(request.where)
+        scope = [*known.in_scope(request.scopes), *([] if wanted is None else [wanted])]
+        if request.search == "words":
             words = {"match": {known.path("text"): {"query": request.question}}}
             query = {"bool": {"must": [words], "filter": scope}}
             body = {**self._shown, "query": query, "size": request.k}

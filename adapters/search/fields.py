@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrivex.errors import StoreError
 
 from ..base.collection import ByWindows, Nearest, Request, Scopes
 from ..base.fields import FieldMap
-from .mapping import IndexMapping
-from .query import Clause, in_scope
-from .requests import Matching
+from ..base.where import Dialect, FieldTest, Group, Pushed
+from .mapping import FLAT, NUMBERS, IndexMapping
+from .query import Clause, all_of, any_of, in_scope, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class IndexFields:
     def lacks(self, request: Request) -> str | None:
         """Say what the index lacks to answer the request; None where it lacks nothing, or nothing is known."""
         match request:
-            case Matching():
+            case Nearest(search="words"):
                 text = self.path("text")
                 if text is None or not self.mapping.is_mapped(text):
                     return f"{self.name} has no text in {text!r}: name the field with fields=FieldMap(text=...)"
@@ -78,3 +80,95 @@ class IndexFields:
                 )
             exact = (path, f"{path}.keyword")  # it may be written after the mapping was read
         return in_scope(path, exact, scopes)
+
+    def has(self, part: Group | FieldTest | None) -> bool:
+        """Say whether the fields that a filter names are in the mapping as it was read."""
+        if isinstance(part, FieldTest):
+            return any(map(self.mapping.is_mapped, part.paths(self.names)))
+        return part is None or all(map(self.has, part.parts))
+
+
+class SearchDialect(Dialect[Clause]):
+    """Filters of Elasticsearch and OpenSearch, as fields are mapped."""
+
+    def __init__(self, known: IndexFields) -> None:
+        self._known = known
+
+    def test(self, test: FieldTest) -> Pushed[Clause]:
+        """Translate one test."""
+        mapping, paths = self._known.mapping, test.paths(self._known.names)
+        path = next(filter(mapping.is_mapped, paths), None)
+        if path is None:
+            return Pushed({"match_all" if test.missing else "match_none": {}})
+        kinds = mapping.kinds(path)
+        kind, exact = next(iter(kinds), "flattened"), mapping.exact(path)
+        if len(kinds) > 1 or not (exact or kind == "boolean"):
+            return Pushed(None, False)
+        nowhere: Clause = {"bool": {"must_not": [{"exists": {"field": path}}]}}
+        if test.titles:  # of a list; a path in one text begins with a slash
+            listed = all_of([named(exact, [title]) for title in test.titles])
+            return Pushed(any_of([listed, {"prefix": {exact[0]: {"value": "/"}}}, nowhere]), False)
+        if kind in NUMBERS or kind == "boolean":
+            either = _of_numbers(test, path, kind)
+        elif test.bounds is not None:
+            either = None if kind in FLAT else _of_texts(test, exact[0])
+        else:
+            values = [*test.texts, *(repr(value) for value in test.numbers), *(str(t).lower() for t in test.truths)]
+            either = [named(exact, values)] if values else []
+        if either is None:
+            return Pushed(None, False)
+        is_short = test.bounds is None and all(len(text) <= _SHORT for text in test.texts)
+        if exact and exact[0] != path and not is_short:  # a keyword beside a text leaves out what is longer
+            beside: Clause = {
+                "bool": {"filter": [{"exists": {"field": path}}], "must_not": [{"exists": {"field": exact[0]}}]}
+            }
+            either.append(beside)
+        missing = [nowhere] if test.missing else []
+        is_exact = kind in NUMBERS or not test.numbers
+        return Pushed(self.any_of([*either, *missing]), is_exact and (is_short or not exact or exact[0] == path))
+
+    def any_of(self, conditions: Sequence[Clause]) -> Clause:
+        """Join conditions of which one must hold."""
+        return any_of(conditions) if conditions else {"match_none": {}}
+
+    def all_of(self, conditions: Sequence[Clause]) -> Clause:
+        """Join conditions that must hold together."""
+        return all_of(conditions)
+
+    def negate(self, condition: Clause) -> Clause:
+        """Return the condition that the other one does not hold."""
+        return {"bool": {"must_not": [condition]}}
+
+
+_SHORT = 256  # characters that a keyword which dynamic mapping puts beside a text keeps
+_LARGEST = {"byte": 2**7, "short": 2**15, "integer": 2**31, "long": 2**63}
+_BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
+
+
+def _of_numbers(test: FieldTest, path: str, kind: str) -> list[Clause]:
+    if kind == "boolean":
+        return [{"terms": {path: list(test.truths)}}] if test.truths else []
+    if test.bounds is not None:
+        return [] if test.is_of_texts else [{"range": {path: {_BOUNDS[op]: one for op, one in test.bounds.items()}}}]
+    most = _LARGEST.get(kind)
+    held = [value for value in test.numbers if most is None or (isinstance(value, int) and -most <= value < most)]
+    return [{"terms": {path: held}}] if held else []
+
+
+def _of_texts(test: FieldTest, path: str) -> list[Clause] | None:
+    """Return the clause of bounds on texts; None where they are too long for a pattern."""
+    if not test.is_of_texts:
+        return []
+    parts: list[Clause] = []
+    for op, bound in (test.bounds or {}).items():
+        text = str(bound)
+        if op in _BOUNDS:
+            parts.append({"range": {path: {_BOUNDS[op]: text}}})
+        elif len(text) > _SHORT:
+            return None
+        elif op == "starts":
+            parts.append({"prefix": {path: {"value": text}}})
+        else:
+            escaped = re.sub(r"([*?\\])", r"\\\1", text)
+            parts.append({"wildcard": {path: {"value": f"*{escaped}{'*' if op == 'contains' else ''}"}}})
+    return [all_of(parts)]

@@ -10,9 +10,9 @@ Fields: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Definitions of the fields of one index by their full path."""
 
 _EXACT = frozenset({"keyword", "constant_keyword", "wildcard", "flattened", "flat_object", "icu_collation_keyword"})
-_FLAT = frozenset({"flattened", "flat_object"})
+FLAT = frozenset({"flattened", "flat_object"})
 _WORDS = frozenset({"text", "match_only_text", "search_as_you_type", "annotated_text"})
-_NUMBERS = frozenset(
+NUMBERS = frozenset(
     {"long", "integer", "short", "byte", "double", "float", "half_float", "scaled_float", "unsigned_long"}
 )
 
@@ -38,6 +38,10 @@ class IndexMapping:
         """Return how a field is mapped; None where it is not."""
         return next((fields[path] for fields in self.indices if path in fields), None)
 
+    def kinds(self, path: str) -> frozenset[str]:
+        """Return the types of a field in the indices; none where it lies in a flattened object."""
+        return frozenset(str(fields[path].get("type")) for fields in self.indices if path in fields)
+
     def exact(self, path: str) -> tuple[str, ...]:
         """Return the fields of which one holds the value of `path` letter by letter; none where there is no such field.
 
@@ -54,7 +58,7 @@ class IndexMapping:
 
     def is_number(self, path: str) -> bool:
         """Whether ranges of the field are ranges of numbers."""
-        return (self.definition(path) or {}).get("type") in _NUMBERS
+        return (self.definition(path) or {}).get("type") in NUMBERS
 
     def vectors(self) -> tuple[str, ...]:
         """Return the fields that hold vectors."""
@@ -95,12 +99,12 @@ def _list_parents(path: str) -> Iterator[str]:
 
 
 def _is_mapped(fields: Fields, path: str) -> bool:
-    return path in fields or any(fields.get(above, {}).get("type") in _FLAT for above in _list_parents(path))
+    return path in fields or any(fields.get(above, {}).get("type") in FLAT for above in _list_parents(path))
 
 
 def _find_exact(fields: Fields, path: str) -> str | None:
     known = fields.get(path)
-    if known is None or known.get("type") in _EXACT or known.get("type") in _NUMBERS:
+    if known is None or known.get("type") in _EXACT or known.get("type") in NUMBERS:
         return path  # without a definition of its own it lies in a flattened object
     if known.get("type") not in _WORDS:
         return None

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..base.collection import Nearest
-
-
-@dataclass(frozen=True, slots=True)
-class Matching(Nearest):
-    """Request for the `k` records whose words match a question best, by BM25; the vector is ignored.
-
-    Parameters
-    ----------
-    question : as it was asked
-    """
-
-    question: str = ""
 
 
 def as_vector(values: Any) -> NDArray[np.float32] | None:

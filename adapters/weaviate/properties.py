@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from retrivex.errors import StoreError
 from retrivex.model.window import Window
 
 from ..base.collection import by_range
+from ..base.fields import FieldMap
+from ..base.where import ROUNDED, Dialect, FieldTest, Pushed
 
 _NUMBERS = (DataType.INT, DataType.NUMBER)
 # Of Weaviate's preset "en": many servers refuse to look for one of them alone, also in texts that are kept whole, see
@@ -106,6 +109,57 @@ def by_scopes(scopes: frozenset[str | None], scope: str | None, known: Propertie
     if None in scopes:
         terms.append(Filter.by_property(scope).is_none(True))
     return Filter.any_of(terms) if terms else None
+
+
+class WeaviateDialect(Dialect[FilterReturn]):
+    """Filters of Weaviate: equal texts, and numbers; a text that is indexed by its words finds others, too."""
+
+    def __init__(self, known: Properties, fields: FieldMap) -> None:
+        self._known, self._fields = known, fields
+
+    def test(self, test: FieldTest) -> Pushed[FilterReturn]:
+        """Translate one test."""
+        paths = test.paths(self._fields)
+        path = next((one for one in paths if one in self._known.types), None)
+        if path is None:
+            is_inside = any(one.partition(".")[0] in self._known.types for one in (*paths, test.field))
+            return Pushed(None if is_inside or test.missing else Filter.by_id().equal(_NOBODY), False)
+        asked = Filter.by_property(path)
+        either = None if path not in self._known.filterable else self._holds(test, path, self._known.types[path])
+        if either is None or (test.missing and not self._known.knows_missing):
+            return Pushed(None, False)
+        missing = [asked.is_none(True)] if test.missing else []
+        return Pushed(Filter.any_of([*either, *missing] or [Filter.by_id().equal(_NOBODY)]), False)
+
+    def _holds(self, test: FieldTest, path: str, kind: DataType) -> list[FilterReturn] | None:
+        asked = Filter.by_property(path)
+        if kind is DataType.BOOL:
+            return [asked.equal(truth) for truth in test.truths]
+        if kind is DataType.TEXT and test.bounds is None and not test.titles:
+            words = [set(re.findall(r"[^\W_]+", text.lower())) - _STOPWORDS for text in test.texts]
+            return [asked.equal(text) for text in test.texts] if all(words) else None
+        if kind not in _NUMBERS:
+            return None
+        as_number = float if kind is DataType.NUMBER else int  # the wrong one of the two is refused
+        if test.bounds is None:
+            held = [as_number(value) for value in test.numbers if value == as_number(value)]
+            return [asked.contains_any(held)] if held else []
+        if test.is_of_texts:
+            return []
+        bounds = {op: bound if as_number is float else ROUNDED[op](bound) for op, bound in test.bounds.items()}
+        return [Filter.all_of([getattr(asked, _BOUNDS[op])(as_number(bound)) for op, bound in bounds.items()])]
+
+    def any_of(self, conditions: Sequence[FilterReturn]) -> FilterReturn:
+        """Join conditions of which one must hold."""
+        return Filter.any_of(list(conditions))
+
+    def all_of(self, conditions: Sequence[FilterReturn]) -> FilterReturn:
+        """Join conditions that must hold together."""
+        return Filter.all_of(list(conditions))
+
+
+_BOUNDS = {"min": "greater_or_equal", "max": "less_or_equal", "above": "greater_than", "below": "less_than"}
+_NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 def property_for(name: str, value: Any) -> Property:

@@ -16,7 +16,7 @@ from retrivex.errors import StoreError
 
 from ..base.collection import ByIds, ByWindows, Nearest, Record, Records, Request, Scan, Scopes, visible, within
 from ..base.fields import FieldMap
-from .properties import Properties, by_scopes, by_windows
+from .properties import Properties, WeaviateDialect, by_scopes, by_windows
 
 MOST_RECORDS = 10_000
 """That one request gives: QUERY_MAXIMUM_RESULTS of a server, unless it was set otherwise."""
@@ -62,10 +62,17 @@ class WeaviateQuery:
                 wanted = by_windows(windows, self._property("doc_id"), self._property("chunk_id"), self.known)
                 return "fetch_objects", arguments | {"filters": self._restrict(wanted, scopes)}
             case Nearest(vector, _, scopes):
-                asked = {"near_vector": vector.tolist(), "return_metadata": MetadataQuery(distance=True)}
-                if self.vector_name is not None:
-                    asked["target_vector"] = self.vector_name
-                return "near_vector", arguments | asked | {"filters": self._scopes(scopes)}
+                wanted = WeaviateDialect(self.known, self.fields).translate(request.where)
+                arguments["filters"] = self._scopes(scopes) if wanted is None else self._restrict(wanted, scopes)
+                near = {} if self.vector_name is None else {"target_vector": self.vector_name}
+                if request.search == "vectors":
+                    asked = {"near_vector": vector.tolist(), "return_metadata": MetadataQuery(distance=True)}
+                    return "near_vector", arguments | asked | near
+                words = {"query": request.question, "query_properties": [self._property("text")]}
+                arguments |= words | {"return_metadata": MetadataQuery(score=True)}
+                if request.search == "words":
+                    return "bm25", arguments
+                return "hybrid", arguments | near | {"vector": vector.tolist(), "alpha": 0.5}
             case Scan(after):
                 return "fetch_objects", arguments | {"after": after}
 
@@ -132,7 +139,7 @@ class WeaviateQuery:
 
     def _record(self, found: Any) -> Record:
         distance = None if found.metadata is None else found.metadata.distance
-        score = None
+        score = None if found.metadata is None else found.metadata.score
         if distance is not None:  # a cosine distance is 1 - cosine, that of dot products has a minus already
             score = 1.0 - distance if self.known.metrics.get(self.vector_name or "default") == "cosine" else -distance
         vectors: Mapping[str, Any] = {name: vector for name, vector in (found.vector or {}).items() if vector}

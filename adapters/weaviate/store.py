@@ -48,6 +48,7 @@ class WeaviateCollection(ClientCollection):
     """
 
     batch_limit = MOST_RECORDS // 2 - 50
+    searches = frozenset({"vectors", "words", "hybrid"})
     title = "Weaviate"
     kinds = ("WeaviateClient",), ("WeaviateAsyncClient",)
     give = "a WeaviateClient", "a WeaviateAsyncClient"

@@ -59,15 +59,16 @@ def batch() -> str:
 
 def _kills(jobs: dict[str, Any], pool: dict[str, Any] | None) -> str:
     said = (
-        "Jobs were killed at random moments while they made parts and wrote them into a store: "
-        f"{jobs['killed']} times one process without an engine, which made one part after the other"
+        "Jobs were killed at random moments while they made parts and wrote them into a store. "
+        f"{jobs['killed']} times it was one process without an engine, which made one part after the other"
     )
     wrong = len(jobs["violations"])
     if pool is not None:
         wrong += len(pool["violations"])
         said += (
-            f"; {pool['killed']} times the local engine with two workers, {pool['killed'] - pool['alone']} of them all "
-            f"of its processes at once and {pool['alone']} the first one alone, whose workers ended by themselves"
+            f". {pool['killed']} times it was the local engine with two workers, "
+            f"{pool['killed'] - pool['alone']} of them all of its processes at once and {pool['alone']} "
+            "the first one alone, whose workers ended by themselves"
         )
     return f"{said}. {wrong if wrong else 'Nothing'} was lost, doubled or half done when they had been run on."
 

@@ -32,7 +32,7 @@ from benchmarks.report.evidence_tables import table
 ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "howto" / "adapters.md",
+    ROOT / "docs" / "howto" / "vector_stores.md",
     ROOT / "docs" / "howto" / "batch.md",
     ROOT / "docs" / "explain" / "concepts.md",
     ROOT / "docs" / "howto" / "stores.md",
@@ -41,7 +41,7 @@ PAGES = (
     ROOT / "docs" / "contribute" / "promises.md",
     ROOT / "docs" / "howto" / "rerank.md",
     ROOT / "docs" / "explain" / "scale.md",
-    ROOT / "docs" / "howto" / "service.md",
+    ROOT / "docs" / "howto" / "service_operation.md",
 )
 
 

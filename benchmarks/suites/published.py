@@ -10,10 +10,10 @@ from benchmarks.suites.haystacks.needles import SINGLE_NEEDLES
 from benchmarks.suites.longbench.prompts import ANSWER_TOKENS, LONGBENCH_PROMPTS
 from benchmarks.suites.longbench.scores import longbench_score, scorer_of
 from retrivex.evaluation.answers.measures import SCORERS, SetScorer
-from retrivex.evaluation.answers.model import ModelRequest
 from retrivex.evaluation.answers.prompts import REQUESTS, filled
 from retrivex.evaluation.metrics import normalise_answer
 from retrivex.evaluation.questions.evidence import Question
+from retrivex.model.asking import ModelRequest
 
 # Kamradt, "Needle In A Haystack - Pressure Testing LLMs", github.com/gkamradt/LLMTest_NeedleInAHaystack
 _NIAH_SYSTEM = "You are a helpful AI bot that answers questions for a user. Keep your response short and direct"

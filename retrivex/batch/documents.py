@@ -21,17 +21,22 @@ from retrivex.errors import BatchError, LoadError
 from retrivex.loading.files import MAX_BYTES, load_parts
 from retrivex.model.document import Document
 from retrivex.model.serialization import chunk_from_dict
+from retrivex.retrieval.headers import Headers, make_headers
 from retrivex.retrieval.indexing import PreparedDocument, prepare_document
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer, get_tokenizer
 
 _FORMATS = ("text", "markdown")
 _KEPT = ("doc_id", "source")
-_Tools: TypeAlias = tuple[Chunker, Tokenizer, Encoder | None]
+_Tools: TypeAlias = tuple[Chunker, Tokenizer, Encoder | None, Headers | None]
 
 
 def chunk_table(
-    table: pa.Table, chunker: Chunker | None = None, tokenizer: Tokenizer | None = None, encoder: Encoder | None = None
+    table: pa.Table,
+    chunker: Chunker | None = None,
+    tokenizer: Tokenizer | None = None,
+    encoder: Encoder | None = None,
+    headers: Headers | None = None,
 ) -> pa.Table:
     """Cut every document of a table, count and encode its chunks: the same rows out, in the same order.
 
@@ -41,6 +46,7 @@ def chunk_table(
     chunker : cuts them; None takes `get_chunker()`
     tokenizer : counts the chunks' tokens; None takes `get_tokenizer()`
     encoder : gives each chunk a vector; None leaves them out
+    headers : gives each chunk its header; None leaves them out
 
     Returns
     -------
@@ -65,7 +71,7 @@ def chunk_table(
     check_columns(table.schema, DOCUMENT_COLUMNS, ["doc_id", "text"], "documents")
     counter = get_tokenizer() if tokenizer is None else tokenizer
     cutter = get_chunker(tokenizer=counter) if chunker is None else chunker
-    tools = (cutter, counter, encoder)
+    tools = (cutter, counter, encoder, headers)
     return make_table([_row(problem or row, row, tools) for row, problem in read_rows(table)], CHUNK_SCHEMA, _KEPT)
 
 
@@ -102,6 +108,7 @@ class ChunkWork(OncePerProcess):
     tokenizer : name of what counts; `auto` becomes what is at hand where the object is made, so that a worker that
         lacks its file refuses to work
     embed : name of an encoder, as in `load_encoder`; None for no vectors
+    headers : as in `make_headers`; None for none
     """
 
     chunker: str = "auto"
@@ -109,6 +116,7 @@ class ChunkWork(OncePerProcess):
     overlap: int | None = None
     tokenizer: str = "auto"
     embed: str | None = None
+    headers: str | None = None
 
     def __post_init__(self) -> None:
         if self.tokenizer == "auto":
@@ -131,17 +139,18 @@ class ChunkWork(OncePerProcess):
 
     def describe(self) -> dict[str, Any]:
         """Return all that the result depends on."""
-        chunker, tokenizer, encoder = self.resources
+        chunker, tokenizer, encoder, headers = self.resources
         model = None if encoder is None else encoder.name
-        return {"work": "chunk", "chunker": chunker.name, "tokenizer": tokenizer.name, "encoder": model}
+        known = {"work": "chunk", "chunker": chunker.name, "tokenizer": tokenizer.name, "encoder": model}
+        return known if headers is None else {**known, "headers": headers.name}
 
     @cached_property
     def resources(self) -> _Tools:
-        """Chunker, tokenizer and encoder, made once a process."""
+        """Chunker, tokenizer, encoder and headers, made once a process."""
         counter = get_tokenizer(self.tokenizer)
         encoder = None if self.embed is None else load_encoder(self.embed)
         cutter = get_chunker(self.chunker, size=self.size, overlap=self.overlap, tokenizer=counter, encoder=encoder)
-        return cutter, counter, encoder
+        return cutter, counter, encoder, None if self.headers is None else make_headers(self.headers)
 
 
 @dataclass(frozen=True)
@@ -208,7 +217,9 @@ def _row(
         if isinstance(given, Exception):
             raise given
         document = given if isinstance(given, Document) else read_document(given)
-        return {**prepared_row(prepare_document(document, *tools)), "notes": list(notes)}
+        chunker, tokenizer, encoder, headers = tools
+        made = prepare_document(document, chunker, tokenizer, encoder, headers=headers)
+        return {**prepared_row(made), "notes": list(notes)}
     except Exception as error:  # noqa: BLE001 - one bad document must not lose the others; it is handed back
         return {**{name: place.get(name) for name in _KEPT}, "error": error_of(error)}
 

@@ -46,13 +46,13 @@ def document_links(document: Document) -> list[tuple[int, str]]:
     found = []
     for match in _LINK_OR_CODE.finditer(document.text):
         target = match["quoted"] or match["target"]
-        doc_id = _resolve(target, document.doc_id) if target else None
+        doc_id = resolve_target(target, document.doc_id) if target else None
         if doc_id is not None:
             found.append((match.start(), doc_id))
     return found
 
 
-def _resolve(target: str, doc_id: str) -> str | None:
+def resolve_target(target: str, doc_id: str) -> str | None:
     """Return the document that a target names; None where it is another thing."""
     if _ADDRESS.match(doc_id):
         try:

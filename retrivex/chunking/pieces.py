@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
+from typing import Any
 
 from retrivex.chunking.blocks import headings, markdown_blocks, path_of
 from retrivex.chunking.links import document_links
 from retrivex.chunking.pages import edges_inside, page_edges
+from retrivex.chunking.pictures import document_media
 from retrivex.model.chunk import Chunk, ChunkKey, ChunkMetadata
 from retrivex.model.cues import read_cues, times_of, without_cues
 from retrivex.model.document import Document
+from retrivex.model.media import Media, media_metadata, without_media
 from retrivex.text.sentences import trim_range
 
 
@@ -63,7 +66,8 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
     outline = headings(markdown_blocks(text)) if markdown else []
     links = document_links(document)
     cues = read_cues(document.metadata)
-    custom = without_cues(document.metadata)
+    media = document_media(document)
+    custom = without_media(without_cues(document.metadata))
     return [
         Chunk(
             text[start:end],
@@ -77,7 +81,9 @@ def make_chunks(document: Document, pieces: Iterable[Piece]) -> list[Chunk]:
                 if piece.heading_path is None and markdown
                 else piece.heading_path,
                 page=document.page_at(start),
-                custom_metadata={**custom, **times_of(cues, start, end)} if cues else custom,
+                custom_metadata={**custom, **times_of(cues, start, end), **_media_between(media, start, end)}
+                if cues or media
+                else custom,
                 timestamp=document.timestamp,
                 chunk_count=len(kept),
                 scope=document.scope,
@@ -93,6 +99,11 @@ def _links_between(links: Sequence[tuple[int, str]], start: int, end: int) -> tu
     """Return the documents that are linked in a range: the first chunk of each, once."""
     first, last = (bisect_left(links, offset, key=itemgetter(0)) for offset in (start, end))
     return tuple((doc_id, 0) for doc_id in dict.fromkeys(doc_id for _, doc_id in links[first:last]))
+
+
+def _media_between(media: Sequence[Media], start: int, end: int) -> dict[str, Any]:
+    """Return the metadata of the media whose place is in a range; those without a place belong to every chunk."""
+    return media_metadata(one for one in media if one.at is None or start <= one.at < end)
 
 
 def _on_pages(pieces: Sequence[Piece], edges: Sequence[int]) -> Sequence[Piece]:

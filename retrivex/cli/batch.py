@@ -122,6 +122,7 @@ def index(
         str | None,
         typer.Option("--embed", metavar="MODEL", help="A model, as retrivex index takes it; none: no vectors."),
     ] = None,
+    headers: options.Headers = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Read, cut and encode files on an engine, and write the chunks into a store.
@@ -147,7 +148,7 @@ def index(
         paths, report, include=cutting.include or (), exclude=cutting.exclude or (), files_per_part=files
     )
     try:
-        chunks = batches.ChunkWork(cutting.chunker, cutting.size, cutting.overlap, cutting.tokenizer, embed)
+        chunks = batches.ChunkWork(cutting.chunker, cutting.size, cutting.overlap, cutting.tokenizer, embed, headers)
         work = batches.FilesWork(chunks, cutting.scope)
         # as in `retrivex backfill`: estimates stay in records only where they are asked for by their name
         counts = chunks.resources[1].exact or cutting.tokenizer != "auto"

@@ -19,6 +19,7 @@ NAMES = (
     "compose",
     "batch",
     "reorder",
+    "around",
     "inspect",
     "tune",
     "evaluate",

@@ -44,13 +44,13 @@ class EndpointOptions:
     concurrency: Annotated[int, _option("--concurrency", min=1, metavar="N", help="Requests at a time.")] = 4
     model_option: Annotated[list[str] | None, _option("--model-option", metavar="FIELD=VALUE", help=_FIELD_HELP)] = None
 
-    def open(self, url: str, model: str, answers: Path, **more: Any) -> Endpoint:
+    def open(self, url: str, model: str, answers: Path | None, **more: Any) -> Endpoint:
         """Open an endpoint; its key is read from the environment, never from the command line.
 
         Parameters
         ----------
         url, model : of the endpoint
-        answers : file that keeps answers, where the options name none
+        answers : file that keeps answers, where the options name none; None for none
         **more : as `Endpoint` takes it
 
         Raises

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +13,11 @@ import typer
 
 from retrivex.chunking import get_chunker
 from retrivex.cli import options
+from retrivex.cli.endpoints import EndpointOptions, OptionalModelName, OptionalModelUrl
 from retrivex.cli.terminal import counted, note, one_line, progress, say, shorten, write_json, write_text
 from retrivex.errors import ChunkError, LoadError
 from retrivex.loading import LoadProblem, describe_kinds
+from retrivex.retrieval.headers import Headers, ModelHeaders, make_headers
 from retrivex.retrieval.indexing import Indexer, IndexReport
 from retrivex.retrieval.stored_encoder import encoder_for_index
 from retrivex.stores import SQLiteStore
@@ -30,7 +32,7 @@ _MANY_VECTORS = (
 )
 
 
-@options.taking(cutting=options.Cutting)
+@options.taking(cutting=options.Cutting, asking=EndpointOptions)
 def index(
     *,
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.", show_default=False)],
@@ -38,6 +40,10 @@ def index(
     cutting: options.Cutting,
     embed: options.Embed = None,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Without vectors; deletes those there are.")] = False,
+    headers: options.HeadersOrModel = None,
+    model_url: OptionalModelUrl = None,
+    model: OptionalModelName = None,
+    asking: EndpointOptions,
     prune: Annotated[bool, typer.Option("--prune", help="Remove also what this run does not look for.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -54,24 +60,27 @@ def index(
       retrivex index docs/ notes.md
       retrivex index manuals/ --db manuals.db --include '*.pdf'
       retrivex index acme/ --scope acme --json
+      retrivex index docs/ --embed hashing --headers path
+      retrivex index docs/ --headers model --model-url http://localhost:11434/v1 --model qwen3 --spend-cap 1000000
     """
     if embed is not None and no_embed:
         raise typer.BadParameter("--embed and --no-embed exclude each other: give one of them")
     if not any(os.path.lexists(path) for path in paths):
         raise LoadError(f"{paths[0]} does not exist: name files or folders that do")
     counter = options.find_tokenizer(cutting.tokenizer)
-    with _database(db) as store:
+    with _database(db) as store, ExitStack() as opened:
         if no_embed and store.vector_model is not None:
             store.drop_vectors()
         encoder = None if no_embed else encoder_for_index(embed, store)
         try:
+            lines = _open_headers(headers, model_url, model, asking, db, opened)
             cutter = get_chunker(
                 cutting.chunker, size=cutting.size, overlap=cutting.overlap, tokenizer=counter, encoder=encoder
             )
         except ChunkError as error:
             raise typer.BadParameter(str(error)) from error
         with progress("indexing") as show:
-            report = Indexer(store, cutter, counter, encoder).index(
+            report = Indexer(store, cutter, counter, encoder, lines).index(
                 paths,
                 include=cutting.include or (),
                 exclude=cutting.exclude or (),
@@ -88,6 +97,20 @@ def index(
         note(_MANY_VECTORS.format(vectors=vectors))
     if not report.documents:
         raise LoadError("nothing was indexed: name files, or folders with files, that can be read")
+
+
+def _open_headers(
+    spec: str | None, url: str | None, model: str | None, asking: EndpointOptions, db: Path, opened: ExitStack
+) -> Headers | None:
+    """Return the headers that `--headers` asks for; what has to be closed goes onto `opened`."""
+    if {url is not None, model is not None} != {spec == "model"}:
+        raise typer.BadParameter("--headers model needs --model-url and --model, which belong to nothing else here")
+    if spec != "model":
+        return None if spec is None else make_headers(spec)
+    endpoint = opened.enter_context(replace(asking, answers=None).open(str(url), str(model), None))
+    opened.callback(lambda: note(str(endpoint.usage)))
+    cache = asking.answers or db.with_name(f"{db.name}.headers.db")
+    return opened.enter_context(closing(ModelHeaders(endpoint, str(model), cache=cache)))
 
 
 @contextmanager

@@ -30,11 +30,22 @@ _EMBED_HELP = (
     "model, model2vec:NAME, fastembed:NAME, or openai:NAME (any compatible endpoint, at OPENAI_BASE_URL). "
     "Left out, it is the one the database was indexed with."
 )
+_HEADERS_HELP = (
+    "A line that each chunk is found by, embedded and searched with it: 'path' (title and headings), a template of "
+    "{path}, {title}, {headings}, {doc_id} and {page}"
+)
 _EFFORT_HELP = "How far the budget is filled: lean, standard (stop where more tokens earn too little) or full."
 _TRACE_HELP = "Put the trace into JSON, too: each step, chunk and unit; often 30 times the context."
 
 Embed: TypeAlias = Annotated[
     str | None, typer.Option("--embed", metavar="MODEL", envvar="RETRIVEX_EMBED", help=_EMBED_HELP)
+]
+Headers: TypeAlias = Annotated[str | None, typer.Option("--headers", metavar="path|TEMPLATE", help=f"{_HEADERS_HELP}.")]
+HeadersOrModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--headers", metavar="path|model|TEMPLATE", help=f"{_HEADERS_HELP}, or 'model': what --model says of the chunk."
+    ),
 ]
 Scopes: TypeAlias = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="What may be seen; '' is unscoped; repeatable.")

@@ -37,7 +37,7 @@ def serve(
     ] = None,
     settings: Annotated[
         Path | None,
-        typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/howto/service.md lists them."),
+        typer.Option("--settings", metavar="FILE", help="Settings as TOML; docs/howto/service_settings.md lists them."),
     ] = None,
     config: StartConfig = None,
     embed: Embed = None,

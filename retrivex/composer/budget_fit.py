@@ -13,6 +13,7 @@ from retrivex.composer.pinned import Pinned
 from retrivex.composer.score import ScoredCandidates, make_candidates, score_by_list
 from retrivex.composer.select import Demand, Selected, keep_all, keep_top, refill, select, token_cap
 from retrivex.composer.spans import SpanScorer
+from retrivex.composer.whole import keep_documents, shown_whole
 from retrivex.merging.parents import PlacedParent
 from retrivex.merging.units import Unit
 from retrivex.model.chunk import ChunkKey
@@ -60,6 +61,9 @@ def fit_to_budget(
                 f"keep_top={call.config.keep_top}: hit {key!r} is not shown whole, it does not fit "
                 "token_budget, max_spans or max_tokens_per_document beside better ones"
             )
+    if call.whole_documents is not None:
+        found = scored.expanded.documents
+        call.log.selection["whole_documents"] = shown_whole(scored.runs, fitted.layout.spans, found)
     call.log.mark("render", len(fitted.layout.spans), fitted.layout.tokens)
     return fitted
 
@@ -88,7 +92,19 @@ def _fit_choice(task: Fitting, candidates: CandidateSet, kept: Selected, allowan
         candidates = make_candidates(task.call, task.pinned, task.scored, distinct=lone)
         kept = keep_top(task.call, candidates, task.runs, task.demand.top, allowance)
         selected = select(task.call, candidates, kept, task.demand, allowance)
+    if task.scored.expanded.documents:
+        first = _keep_documents(task, candidates, kept, selected.order, allowance)
+        ascending = replace(first, order=tuple(sorted(first.order)), kept=len(first.order))
+        selected = select(task.call, candidates, ascending, task.demand, allowance)
+        # what is given up goes from the end
+        selected = replace(selected, order=(*first.order, *selected.order[ascending.kept :]), kept=kept.kept)
     return _give_up_excess(task, candidates, selected)
+
+
+def _keep_documents(
+    task: Fitting, candidates: CandidateSet, kept: Selected, ranked: Sequence[int], allowance: int
+) -> Selected:
+    return keep_documents(task.call, candidates, task.runs, task.scored.expanded.documents, kept, ranked, allowance)
 
 
 def _show_all_hits(task: Fitting, candidates: CandidateSet, allowance: int) -> Fitted | None:
@@ -102,15 +118,17 @@ def _show_all_hits(task: Fitting, candidates: CandidateSet, allowance: int) -> F
     texts = [seed.chunk.text for seed in task.scored.expanded.seeds]
     if sum(call.candidate_counts.count_many(texts)) > OVERLAPPING * allowance:
         return None
-    if (fitted := _show_all(task, candidates, hits)) is not None:
+    if (fitted := _show_all(task, candidates, hits, allowance)) is not None:
         return fitted
     bare = make_candidates(call, task.pinned, replace(task.scored, scores=replace(task.scored.scores, units=None)))
-    return _show_all(task, bare, hits)
+    return _show_all(task, bare, hits, allowance)
 
 
-def _show_all(task: Fitting, candidates: CandidateSet, hits: Sequence[ChunkKey]) -> Fitted | None:
+def _show_all(task: Fitting, candidates: CandidateSet, hits: Sequence[ChunkKey], allowance: int) -> Fitted | None:
     """Show all of some hits, and fill up; None where their text is too long, whatever it was priced at."""
     kept, log = keep_all(task.call, candidates, task.runs, hits), task.call.log
+    if kept is not None and task.scored.expanded.documents:
+        kept = _keep_documents(task, candidates, kept, kept.order, allowance)
     fitted = None if kept is None or not kept.order else _give_up_excess(task, candidates, kept)
     if fitted is not None:
         log.selection = {"stopped": False, "left_out": 0.0}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from retrivex.composition.trace import Log
 from retrivex.config import RetrievalConfig
-from retrivex.errors import ConfigError, RetrivexError
-from retrivex.expansion.seeds import SeedHits
+from retrivex.errors import ConfigError, RetrivexError, quoted
+from retrivex.expansion.seeds import SeedHits, questions_of
 from retrivex.merging.cutter import UnitCutter
 from retrivex.model.chunk import Embedding, Scope, allowed_scopes
 from retrivex.model.options import closest_name
@@ -45,6 +45,7 @@ class ComposeRequest:
     query: str | None = None
     query_embedding: Embedding | None = None
     scope: Scope = None
+    whole_documents: int | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -72,6 +73,8 @@ class Call:
     log : records steps and warnings
     rerank_scale : range of the reranker's scores; None without a reranker
     with_sentences : whether there is a sentence scorer that can be asked
+    whole_documents : most tokens of documents that are shown whole; None shows none for its length
+    scorers : of each hit list, by its own question; empty where the lists have none
     """
 
     seed_hits: SeedHits
@@ -88,6 +91,8 @@ class Call:
     log: Log
     rerank_scale: ScoreScale | None = None
     with_sentences: bool = False
+    whole_documents: int | None = None
+    scorers: tuple[Scorer, ...] = ()
 
 
 class Counters(NamedTuple):
@@ -139,6 +144,19 @@ def _refuse_misspelt_arguments(overrides: Mapping[str, Any]) -> None:
             raise ConfigError(f"{name}: there is no such argument; did you mean {meant}?")
 
 
+def check_whole(tokens: Any, budget: int) -> int | None:
+    """Return the most tokens of documents that are shown whole, those of the budget at most.
+
+    Raises
+    ------
+    ConfigError
+        If it is no whole number of at least 1, nor None.
+    """
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1):
+        raise ConfigError(f"whole_documents is {quoted(tokens)}: it must be a number of tokens from 1 on, or None")
+    return None if tokens is None else min(tokens, budget)
+
+
 def make_call(
     asked: ComposeRequest,
     resources: Resources,
@@ -172,12 +190,23 @@ def make_call(
         raise RetrivexError(
             f"query is {type(query).__name__}: it must be the question as text; vectors go to query_embedding"
         )
+    questions = questions_of(asked.seed_hits)
+    if query is None and questions:
+        query = " ".join(questions)
+    whole = check_whole(asked.whole_documents, config.token_budget)
     chunk_store, parent_store = asked.chunk_store, asked.parent_store
     if parent_store is None and config.return_parents != "never" and isinstance(chunk_store, ParentStore):
         parent_store = chunk_store
     counter, believed, warnings = resources.counters_for(config)
     counts = CandidateCounts(counter, believed)
     access = StoreAccess(chunk_store, parent_store, asked.scope, config.store_timeout_s, config.strict, counts)
+
+    def scorer(question: str | None) -> Scorer:
+        made = Scorer(config, question, resources.cutter, resources.words, counts)
+        # all are cut alike, or what they say of units could not be compared
+        made.values_all = whole is not None or bool(questions)
+        return made
+
     call = Call(
         seed_hits=asked.seed_hits,
         config=config,
@@ -186,12 +215,14 @@ def make_call(
         allowed=allowed_scopes(asked.scope),
         with_parents=access.parent_store is not None,
         style=style if style is not None else Style.of(config),
-        scorer=Scorer(config, query, resources.cutter, resources.words, counts),
+        scorer=scorer(query),
         counter=counter,
         candidate_counts=counts,
         signatures=resources.signatures,
         log=Log(warnings),
         rerank_scale=rerank_scale,
         with_sentences=with_sentences,
+        whole_documents=whole,
+        scorers=tuple(map(scorer, questions)),
     )
     return call, access

@@ -126,6 +126,7 @@ class SpanComposer:
         query: str | None = None,
         query_embedding: Embedding | None = None,
         scope: Scope = None,
+        whole_documents: int | None = None,
         **overrides: Any,
     ) -> Composition:
         """Return the context as text, with its spans, citations and trace.
@@ -138,6 +139,8 @@ class SpanComposer:
         query : the question; the calibrated scorer needs it. `question=` means the same, in every call
         query_embedding : shape (d,), of the same model as the chunks' embeddings
         scope : what the caller may see, see `ChunkMetadata.scope`
+        whole_documents : documents of at most so many tokens are shown whole, where any of them would be shown, as far
+            as the budget allows; `trace.selection["whole_documents"]` says which are. None: none for its length
         **overrides : any field of `RetrievalConfig`, for this call: `token_budget=500`, `window=1`, `max_spans=3`,
             `min_value=0.1`, ...; `RetrievalConfig.option_groups()` lists all
 
@@ -148,7 +151,9 @@ class SpanComposer:
         RetrivexError
             If an argument is of the wrong kind; with `strict=True` also for a bad hit or a failing store.
         """
-        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        asked = ComposeRequest(
+            seed_hits, chunk_store, parent_store, query, query_embedding, scope, whole_documents, overrides
+        )
         return self._compose(asked)
 
     def retrieve(
@@ -160,13 +165,16 @@ class SpanComposer:
         query: str | None = None,
         query_embedding: Embedding | None = None,
         scope: Scope = None,
+        whole_documents: int | None = None,
         **overrides: Any,
     ) -> list[Span]:
         """Return the best spans, in reading order; joined by blank lines they keep the token budget.
 
         Arguments and errors as in `compose`.
         """
-        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        asked = ComposeRequest(
+            seed_hits, chunk_store, parent_store, query, query_embedding, scope, whole_documents, overrides
+        )
         return list(self._compose(asked, BARE).spans)
 
     async def aretrieve(
@@ -178,13 +186,16 @@ class SpanComposer:
         query: str | None = None,
         query_embedding: Embedding | None = None,
         scope: Scope = None,
+        whole_documents: int | None = None,
         **overrides: Any,
     ) -> list[Span]:
         """`retrieve` for event loops: stores are awaited (`afetch`), or asked in a thread.
 
         Arguments and errors as in `compose`.
         """
-        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        asked = ComposeRequest(
+            seed_hits, chunk_store, parent_store, query, query_embedding, scope, whole_documents, overrides
+        )
         return list((await self._acompose(asked, BARE)).spans)
 
     async def acompose(
@@ -196,13 +207,16 @@ class SpanComposer:
         query: str | None = None,
         query_embedding: Embedding | None = None,
         scope: Scope = None,
+        whole_documents: int | None = None,
         **overrides: Any,
     ) -> Composition:
         """`compose` for event loops: stores are awaited (`afetch`), or asked in a thread.
 
         Arguments and errors as in `compose`.
         """
-        asked = ComposeRequest(seed_hits, chunk_store, parent_store, query, query_embedding, scope, overrides)
+        asked = ComposeRequest(
+            seed_hits, chunk_store, parent_store, query, query_embedding, scope, whole_documents, overrides
+        )
         return await self._acompose(asked)
 
     def compose_batch(
@@ -258,7 +272,7 @@ class SpanComposer:
         """
         if not isinstance(query, str) or not query.strip():
             raise RetrivexError(f"query is {query!r}: units are valued by the question; pass it as text")
-        asked = ComposeRequest(seed_hits, chunk_store, None, query, query_embedding, scope, overrides)
+        asked = ComposeRequest(seed_hits, chunk_store, None, query, query_embedding, scope, None, overrides)
         call, services = self._start(asked)
         call.scorer.values_all = True
         return drive(score_steps(call, without_pins(call)), services)

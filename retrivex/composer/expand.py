@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from retrivex.composer.call import Call, Steps
 from retrivex.composer.fetch import Fetched, fetch_windows, name_keys
 from retrivex.composer.rerank import apply_rerank_scores, rerank
+from retrivex.composer.whole import find_documents, plan_documents
 from retrivex.errors import HitError
 from retrivex.expansion.guards import with_policies
 from retrivex.expansion.links import follow
@@ -33,6 +34,7 @@ class Expanded:
     expansion : window of each seed, and why it ends there
     linked : strength of chunks that links reach
     links : the links, from chunk to chunk
+    documents : short ones, which were fetched whole and may be shown whole
     """
 
     seeds: list[Seed]
@@ -41,6 +43,7 @@ class Expanded:
     expansion: Expansion
     linked: dict[ChunkKey, float]
     links: list[tuple[ChunkKey, ChunkKey]]
+    documents: frozenset[str] = frozenset()
 
 
 def expand(call: Call) -> Steps[Expanded]:
@@ -52,6 +55,8 @@ def expand(call: Call) -> Steps[Expanded]:
     call.log.mark("seeds", len(seeds) + len(dropped), len(seeds))
     reaches = _reaches(call, seeds)
     planned = plan_windows(seeds, config, reaches)
+    if call.whole_documents is not None:
+        planned = plan_documents(call, seeds, planned, call.whole_documents)
     merged = merge_windows(planned)
     fetched = yield from fetch_windows(call, seeds, planned, merged)
     if fetched.out_of_scope:
@@ -60,12 +65,15 @@ def expand(call: Call) -> Steps[Expanded]:
         merged = merge_windows(planned)
     found = fetched.found
     expansion = grow(seeds, planned, merged, found, config, reaches, call.signatures, fetched.ends)
+    documents: frozenset[str] = frozenset()
+    if call.whole_documents is not None:
+        documents = find_documents(call, seeds, planned, fetched, expansion, call.whole_documents)
     if call.scorer.model is None:  # the weighted scorer asks for the continuity of every chunk
         expansion.continuity = dict(expansion.continuity)
     _warn_of(call, expansion, fetched)
     linked, links = yield from _follow_links(call, seeds, found, expansion)
     call.log.mark("expand", len(seeds), sum(map(len, expansion.windows)))
-    return Expanded(seeds, dropped, found, expansion, linked, links)
+    return Expanded(seeds, dropped, found, expansion, linked, links, documents)
 
 
 def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
@@ -75,11 +83,25 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
         return prepare_seeds(call.seed_hits, config, call.allowed)
     lists = as_hit_lists(call.seed_hits)
     seeds, dropped = prepare_seeds(lists, config.override(k=None), call.allowed)
-    scores = yield from rerank(seeds, call.question, call.log, config.strict)
+    scores = yield from _rerank(call, seeds)
     if scores is None:
         return prepare_seeds(lists, config, call.allowed)
-    kept, beyond = apply_rerank_scores(seeds, scores.tolist(), call.rerank_scale, config)
+    kept, beyond = apply_rerank_scores(seeds, scores, call.rerank_scale, config)
     return kept, dropped + beyond
+
+
+def _rerank(call: Call, seeds: Sequence[Seed]) -> Steps[list[float] | None]:
+    """Return a reranker's scores of hits, the best by the questions of their lists; None where they keep their own."""
+    asked: list[str | None] = [scorer.question for scorer in call.scorers]
+    best: dict[ChunkKey, float] = {}
+    for number, question in enumerate(asked or [call.question]):
+        own = [seed for seed in seeds if number in seed.by_list] if call.scorers else seeds
+        scores = yield from rerank(own, question, call.log, call.config.strict)
+        if scores is None and own:
+            return None
+        for seed, score in zip(own, () if scores is None else scores.tolist(), strict=True):
+            best[seed.key] = max(score, best.get(seed.key, score))
+    return [best[seed.key] for seed in seeds] or None
 
 
 def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:

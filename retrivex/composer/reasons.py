@@ -54,7 +54,7 @@ class PassageReasons:
 
     def find_units(self, span: Span) -> list[UnitNote]:
         """Return the groups of sentences that a passage shows."""
-        return [note for note in self._units if _holds(span, note)]
+        return [note for note in self._units if note.is_in(span)]
 
     def explain(self, span: Span) -> Iterator[str]:
         """Yield a line for where a passage comes from and what it is worth, and lines for what moved its score."""
@@ -98,12 +98,5 @@ def explain_unit(note: UnitNote) -> Iterator[str]:
         names = dict.fromkeys(describe_feature(name) for name, moved in note.reasons if sign * moved > 0)
         if names:
             yield f"{word}: {'; '.join([*names][:MAX_REASONS])}"
-
-
-def _holds(span: Span, note: UnitNote) -> bool:
-    """Whether a passage shows a group of sentences: by its place in the document, else by its chunks."""
-    if span.doc_id != note.doc_id:
-        return False
-    if note.char_start is not None and span.char_start is not None and span.char_end is not None:
-        return span.char_start <= note.char_start < span.char_end
-    return not set(note.chunk_ids).isdisjoint(span.chunk_ids)
+    if note.question is not None:
+        yield f"for the question: {note.question}"

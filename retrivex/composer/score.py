@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from retrivex.composer.call import Call
@@ -16,6 +16,7 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
+from retrivex.scoring.scorer import Scorer, best_of
 from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
@@ -49,8 +50,21 @@ def score(
 ) -> ScoredCandidates:
     """Return the candidates' scores for the question."""
     similarity = _similarity(call, runs)
-    scores = _scores(call, pinned, expanded, runs, expanded.seeds, similarity, sentences)
-    return ScoredCandidates(expanded, runs, similarity, scores, sentences)
+    scored = ScoredCandidates(expanded, runs, similarity, Scores(list), sentences)
+    if call.scorer.model is None or not call.scorers:
+        scores = _scores(call, pinned, scored, expanded.seeds)
+    else:
+        lists = _hits_by_list(expanded.seeds)
+        parts = {
+            call.scorers[number].question: (
+                _scores(call, pinned, scored, own, 1 / len(lists), call.scorers[number]), _led_to(scored, own)
+            )
+            for number, own in lists.items()
+        }  # fmt: skip
+        scores = best_of(parts, runs) if parts else _scores(call, pinned, scored, expanded.seeds)
+    made, warnings = discounted(scores, runs, call.config.diversity)
+    call.log.warnings += warnings
+    return replace(scored, scores=made)
 
 
 def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
@@ -65,17 +79,12 @@ def _similarity(call: Call, runs: Sequence[Run]) -> dict[ChunkKey, float]:
 def _scores(
     call: Call,
     pinned: Pinned,
-    expanded: Expanded,
-    runs: Sequence[Run],
+    scored: ScoredCandidates,
     seeds: Sequence[Seed],
-    similarity: Mapping[ChunkKey, float],
-    sentences: Sequence[Sequence[ScoredSentence]] | None,
     share: float = 1.0,
+    scorer: Scorer | None = None,
 ) -> Scores:
-    """Return the candidates' scores for some of the hits, which may fill a share of the budget.
-
-    Candidates that repeat better ones lose value, under `diversity`.
-    """
+    """Return the candidates' scores for some of the hits, which may fill a share of the budget."""
     config = call.config
     capacity = Capacity(
         int(pinned.tokens_left * share),
@@ -84,14 +93,21 @@ def _scores(
         once=config.dedupe_overlaps,
         spans=config.max_spans,
     )
-    expansion = expanded.expansion
+    expanded, expansion = scored.expanded, scored.expanded.expansion
     absent = {key for key, reason in expansion.refused.items() if reason in ("missing", "document end")}
-    scores = call.scorer.score(
-        runs, seeds, expanded.linked, expansion.continuity, similarity, absent, capacity, sentences
-    )
-    made, warnings = discounted(scores, runs, config.diversity)
-    call.log.warnings += warnings
-    return made
+    return (scorer or call.scorer).score(
+        scored.runs, seeds, expanded.linked, expansion.continuity, scored.similarity, absent, capacity,
+        scored.sentences, None if scorer is None else {seed.key for seed in expanded.seeds},
+    )  # fmt: skip
+
+
+def _hits_by_list(seeds: Sequence[Seed]) -> dict[int, list[Seed]]:
+    """Return the hits of each list that has some, best first, with their relevance in it."""
+    made: dict[int, list[Seed]] = {}
+    for seed in seeds:
+        for number, relevance in seed.by_list.items():
+            made.setdefault(number, []).append(seed._replace(relevance=relevance))
+    return {number: sorted(made[number], key=lambda seed: (-seed.relevance, seed.key)) for number in sorted(made)}
 
 
 def make_candidates(
@@ -113,25 +129,28 @@ def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[
     shares = config.quotas if isinstance(config.quotas, tuple) else (1.0,) * count
     if len(shares) < count:
         raise RetrivexError(f"quotas are {shares} for {count} hit lists: give one share for each list")
-    lists = {number: [seed for seed in seeds if number in seed.by_list] for number in range(count)}
-    lists = {number: own for number, own in lists.items() if own}
+    lists = _hits_by_list(seeds)
     # what lists without hits do not need is the others'
     given = sum(shares[number] for number in lists)
     made = []
-    for number, hits in lists.items():
-        own = [seed._replace(relevance=seed.by_list[number]) for seed in hits]
-        own.sort(key=lambda seed: (-seed.relevance, seed.key))
+    for number, own in lists.items():
         share = shares[number] / given if given else 1 / len(lists)
-        found = scored.expanded, scored.runs, own, scored.similarity, scored.sentences
-        value = _scores(call, pinned, *found, share)
+        scores = _scores(call, pinned, scored, own, share, call.scorers[number] if call.scorers else None)
+        value, warnings = discounted(scores, scored.runs, config.diversity)
+        call.log.warnings += warnings
         made.append((share, _restrict_to_list(value, scored, own)))
     return made
 
 
+def _led_to(scored: ScoredCandidates, own: Sequence[Seed]) -> list[bool]:
+    """Return which runs some hits, or links, led to."""
+    keys = {seed.key for seed in own} | set(scored.expanded.linked)
+    return [any(chunk.key in keys for chunk in run.chunks) for run in scored.runs]
+
+
 def _restrict_to_list(value: Scores, scored: ScoredCandidates, own: Sequence[Seed]) -> Scores:
     """Set to 0 what a hit list did not lead to: its share of the budget is for its own; the best scores 1."""
-    keys = {seed.key for seed in own} | set(scored.expanded.linked)
-    led_to = [any(chunk.key in keys for chunk in run.chunks) for run in scored.runs]
+    led_to = _led_to(scored, own)
 
     def chunks() -> list[list[float]]:
         rows = [row if mine else [0.0] * len(row) for row, mine in zip(value.chunks, led_to, strict=True)]

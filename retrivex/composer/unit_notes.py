@@ -75,6 +75,7 @@ def unit_notes(runs: Sequence[Run], scores: Scores, spans: Sequence[Span]) -> tu
                 reasons=scores.reasons(number),
                 hedged=scores.hedged is not None and bool(scores.hedged[number]),
                 expected=None if scores.expected is None else float(scores.expected[number]),
+                question=scores.questions[number] if scores.questions else None,
             )
         )
     return tuple(sorted(notes, key=lambda note: -note.probability))

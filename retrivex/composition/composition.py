@@ -13,6 +13,7 @@ from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, Unit
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
+from retrivex.model.media import Media, media_between
 from retrivex.model.question import takes_both_names
 from retrivex.model.run import Segment
 from retrivex.model.serialization import (
@@ -34,7 +35,7 @@ from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 if TYPE_CHECKING:
     import networkx as nx
 
-    from retrivex.prompts import ChatStyle, Place, Prompt
+    from retrivex.prompts import ChatStyle, Pictures, Place, Prompt
     from retrivex.prompts.apis import Api
     from retrivex.prompts.fitting import SourceTemplate
 
@@ -197,6 +198,24 @@ class Composition:
         places = find_quote(self.text, reference)
         return [part for start, end in places for part in self._between(start, end)]
 
+    @property
+    def questions(self) -> tuple[str | None, ...]:
+        """Of each span the question that it answers, where hits were given by question: that of its best unit.
+
+        None for all with the weighted scorer, and where hits have no questions of their own.
+        """
+        shown = [note for note in self.trace.units if note.selected]
+        best = [max((n for n in shown if n.is_in(span)), key=lambda n: n.value, default=None) for span in self.spans]
+        return tuple(None if note is None else note.question for note in best)
+
+    def media(self, reference: str | int | Place | Citation) -> tuple[Media, ...]:
+        """Return the pictures and other media in what a citation, or a reference as `resolve` takes it, shows."""
+        cited = [reference] if isinstance(reference, Citation) else self.resolve(reference)
+        chunks = {chunk.key: chunk for span in self.spans for chunk in span.chunks}
+        keys = [(one, (one.doc_id, one.chunk_id)) for one in cited]
+        found = [media_between([chunks[key]], one.char_start, one.char_end) for one, key in keys if key in chunks]
+        return tuple(dict.fromkeys(one for each in found for one in each))
+
     def documents(self) -> tuple[ContextDocument, ...]:
         """Return the documents of the context, best first: coverage, hits, title and metadata, and the passages."""
         return documents_of(self.coverage, self.spans)
@@ -279,6 +298,7 @@ class Composition:
         max_tokens: int | None = None,
         answer_reserve: int = 0,
         tokenizer: TokenizerSpec = None,
+        pictures: Pictures | None = None,
     ) -> Prompt:
         """Return a whole prompt as messages of at most `max_tokens - answer_reserve` tokens.
 
@@ -289,6 +309,7 @@ class Composition:
             `openai_chat` (Chat Completions), `anthropic`
         style : language, where the question stands, what is said of the sources
         history : earlier turns, `{"role": "user" or "assistant", "content": text}`
+        pictures : which pictures of the sources are shown behind them, and from where; None shows none
 
         Raises
         ------
@@ -304,6 +325,7 @@ class Composition:
         return write_chat(
             self.spans, asked, counter,
             api=api, style=style, history=history, max_tokens=max_tokens, answer_reserve=answer_reserve,
+            pictures=pictures,
         )  # fmt: skip
 
     def _asked(self, question: str | None, method: str) -> str:
@@ -358,10 +380,10 @@ class Composition:
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        """Return the passages with their sources, for notebooks."""
+        """Return the passages with their sources, the budget as a bar, and what is left out, for notebooks."""
         from retrivex.composition.html import to_html  # noqa: PLC0415 - only notebooks ask for it
 
-        return to_html(str(self), self.spans)
+        return to_html(str(self), self.spans, self.tokens, self.token_budget, self.dropped, self.warnings)
 
     def to_dict(self, *, trace: bool = False) -> dict[str, Any]:
         """Return the answer as plain JSON types, by the schema `SCHEMA`; embeddings are left out.
@@ -504,7 +526,10 @@ def _coverage_from_dict(data: Mapping[str, Any]) -> Coverage:
 
 
 def _unit_to_dict(note: UnitNote) -> dict[str, Any]:
-    return {**_record(note), "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
+    made = _record(note)
+    if note.question is None:
+        del made["question"]
+    return {**made, "chunk_ids": list(note.chunk_ids), "reasons": [list(reason) for reason in note.reasons]}
 
 
 def _unit_from_dict(data: Mapping[str, Any]) -> UnitNote:

@@ -8,12 +8,17 @@ from typing import Any, Protocol
 
 from retrivex.composition.composition import _MARKERS, Citation, Composition, _numbers
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.question import takes_both_names
 from retrivex.prompts import ChatStyle, Place, Prompt, Source, write_chat
 from retrivex.prompts.apis import Api
 from retrivex.tokens.tokenizer import TokenizerSpec
 
 SCHEMA = "retrivex.conversation/1"
 """Name and version of what `Conversation.to_dict` writes."""
+
+
+DEFAULT_TURNS = 20
+"""Earlier turns that a conversation remembers where nothing else is said."""
 
 
 class Composer(Protocol):
@@ -23,6 +28,16 @@ class Composer(Protocol):
         """Return the context."""
 
     async def acompose(self, *given: Any, **said: Any) -> Composition:
+        """Return the context, for event loops."""
+
+
+class Pipeline(Protocol):
+    """A `RetriVex`, or anything that is asked like one."""
+
+    def ask(self, query: str, **said: Any) -> Composition:
+        """Return the context."""
+
+    async def aask(self, query: str, **said: Any) -> Composition:
         """Return the context, for event loops."""
 
 
@@ -57,7 +72,8 @@ class Conversation:
 
     Parameters
     ----------
-    keep_turns : how many earlier turns are remembered beside the last; None for all
+    keep_turns : how many earlier turns are remembered beside the last; None for all. It ends by default, as history,
+        memory and the time of each turn grow with it
 
     Raises
     ------
@@ -74,7 +90,7 @@ class Conversation:
     [1, 0, 1]
     """
 
-    def __init__(self, *, keep_turns: int | None = None) -> None:
+    def __init__(self, *, keep_turns: int | None = DEFAULT_TURNS) -> None:
         if keep_turns is not None and (
             isinstance(keep_turns, bool) or not isinstance(keep_turns, int) or keep_turns < 1
         ):
@@ -100,7 +116,25 @@ class Conversation:
         """`compose` for event loops; one turn at a time."""
         return self._add(await composer.acompose(*given, **self._said(composer, again, said)))
 
-    def _said(self, composer: Composer, again: bool, said: Mapping[str, Any]) -> dict[str, Any]:
+    @takes_both_names
+    def ask(self, pipeline: Pipeline, query: str, *, again: bool = False, **said: Any) -> Composition:
+        """Ask a turn's question, without what earlier turns showed.
+
+        Parameters
+        ----------
+        pipeline : a `RetriVex`, any other for any turn
+        query : the question of this turn, in words that can be searched for: the history is not read
+        again : whether to show what earlier turns showed, too
+        **said : what its `ask` takes; `exclude` is left out as well
+        """
+        return self._add(pipeline.ask(query, **self._said(getattr(pipeline, "composer", None), again, said)))
+
+    @takes_both_names
+    async def aask(self, pipeline: Pipeline, query: str, *, again: bool = False, **said: Any) -> Composition:
+        """`ask` for event loops; one turn at a time."""
+        return self._add(await pipeline.aask(query, **self._said(getattr(pipeline, "composer", None), again, said)))
+
+    def _said(self, composer: Any, again: bool, said: Mapping[str, Any]) -> dict[str, Any]:
         if again or not self.turns:
             return dict(said)
         own = said.get("exclude", getattr(getattr(composer, "config", None), "exclude", ()))

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import ChunkKey
+from retrivex.model.span import Span
 from retrivex.model.window import Window
 
 ChunkRole: TypeAlias = Literal["seed", "neighbour", "link", "beyond"]
@@ -106,6 +107,7 @@ class UnitNote:
     reasons : the features that moved its log-odds most, each with what it added or took
     hedged : whether its value is that of the nearest-neighbour fallback, and not what its probability gives
     expected : share of the candidates' evidence that is expected in it, in [0, 1]; None in what version 0.2 wrote
+    question : that it is valued by; None where the hit lists have no questions of their own
     """
 
     doc_id: str
@@ -119,6 +121,15 @@ class UnitNote:
     reasons: tuple[tuple[str, float], ...]
     hedged: bool = False
     expected: float | None = None
+    question: str | None = None
+
+    def is_in(self, span: Span) -> bool:
+        """Whether a span shows it: by its place in the document, else by its chunks."""
+        if span.doc_id != self.doc_id:
+            return False
+        if self.char_start is not None and span.char_start is not None and span.char_end is not None:
+            return span.char_start <= self.char_start < span.char_end
+        return not set(self.chunk_ids).isdisjoint(span.chunk_ids)
 
 
 @dataclass(frozen=True)
@@ -133,7 +144,8 @@ class Trace:
     links : followed links, from chunk to chunk
     scorer : which scorer gave the values
     selection : `stopped`, whether the budget had room for more that is expected to hold next to nothing, and
-        `left_out`, the share of the evidence that was expected in that
+        `left_out`, the share of the evidence that was expected in that; `whole_documents`, the short ones that are
+        shown whole, where they were asked for
     order : the strategy; of auto what it chose and why, of profile the value of the order and its bound
     make_notes : called once, when `notes` is read
     make_unit_notes : called once, when `units` is read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -10,15 +10,15 @@ from typing import Any, NamedTuple, TypeAlias
 from unicodedata import category
 
 from retrivex.config import RetrievalConfig
-from retrivex.errors import HitError
+from retrivex.errors import HitError, quoted
 from retrivex.expansion.fusion import reciprocal_rank_fusion
 from retrivex.model.canonical import canonical_form
 from retrivex.model.chunk import Chunk, ChunkKey
 from retrivex.model.hit import DroppedHit, DropReason, SeedHit
 from retrivex.model.span import Span
 
-SeedHits: TypeAlias = Sequence[SeedHit] | Sequence[Sequence[SeedHit]]
-"""Hits of one retriever, or one list for each query, retriever or sub-question."""
+SeedHits: TypeAlias = Sequence[SeedHit] | Sequence[Sequence[SeedHit]] | Mapping[str, Sequence[SeedHit]]
+"""Hits of one retriever, one list for each query or retriever, or a list by the question that it was found for."""
 
 _RANGES = {
     ("similarity", "cosine"): (-1.0, 1.0),
@@ -65,7 +65,7 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
         given = iter(seed_hits)
     except TypeError:
         raise HitError(wrong) from None
-    items: list[Any] = list(given)
+    items: list[Any] = list(seed_hits.values() if isinstance(seed_hits, Mapping) else given)
     lists: list[Any] = items if items and all(isinstance(item, (list, tuple)) for item in items) else [items]
     for hits in lists:
         for at, hit in enumerate(hits):
@@ -75,6 +75,24 @@ def as_hit_lists(seed_hits: SeedHits) -> list[list[SeedHit]]:
                     "wrap what your retriever returns, or give one list of them per query"
                 )
     return [list(hits) for hits in lists]
+
+
+def questions_of(seed_hits: SeedHits) -> tuple[str, ...]:
+    """Return the questions of hit lists, in their order; none where they have none of their own.
+
+    Raises
+    ------
+    HitError
+        If one is no text, or blank, or has no list of hits.
+    """
+    given: Mapping[Any, Any] = seed_hits if isinstance(seed_hits, Mapping) else {}
+    for question, hits in given.items():
+        if not isinstance(question, str) or not question.strip() or not isinstance(hits, (list, tuple)):
+            raise HitError(
+                f"seed_hits has {type(hits).__name__} under {quoted(question)}: give {{'the question': [its hits]}}, "
+                "with a list of SeedHit for each question"
+            )
+    return tuple(given)
 
 
 def _separate(lists: Sequence[Sequence[SeedHit]], pinned: Sequence[Any]) -> Sequence[Sequence[SeedHit]]:

@@ -86,8 +86,17 @@ def load_yaml(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
         raise LoadError(f"it is nested deeper than {MAX_DEPTH}: flatten it") from None
     value = values[0] if len(values) == 1 else values
     document = _document(value, raw, doc_id, source, encoding_metadata(decoded))
-    comments = any(line.lstrip().startswith("#") for line in text.splitlines())
-    return Loaded(document, (*notes_of(decoded), *(("left out: comments",) if comments else ())))
+    return Loaded(document, (*notes_of(decoded), *(("left out: comments",) if _has_comments(text) else ())))
+
+
+def _has_comments(text: str) -> bool:
+    """Whether a `#` stands between the tokens of a YAML text: one within a value is none of a comment."""
+    end = 0
+    for token in yaml.scan(text, YAML_LOADER):
+        if "#" in text[end : token.start_mark.index]:
+            return True
+        end = max(end, token.end_mark.index)
+    return "#" in text[end:]
 
 
 def _document(value: Any, raw: bytes, doc_id: str, source: str | None, metadata: Mapping[str, Any]) -> Document:

@@ -6,6 +6,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
@@ -17,6 +18,7 @@ from retrivex.loading.markdown import make_loaded
 from retrivex.loading.package import check_entities, open_package
 from retrivex.loading.report import Loaded
 from retrivex.model.document import Document
+from retrivex.model.media import Media, media_metadata, read_media
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -41,6 +43,7 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     """
     notes: list[str] = []
     texts: list[str] = []
+    media: list[Media] = []
     allowance = Allowance(len(raw))
     with open_package(raw, "EPUB book") as package:
         if _is_protected(package):
@@ -56,11 +59,17 @@ def load_epub(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
                 continue
             notes.extend(f"{posixpath.basename(name)}: {note}" for note in chapter.notes)
             texts.append(_headed(chapter.document))
+            begins = sum(map(len, texts)) + len(texts) - 1 - len(chapter.document.text)
+            for one in read_media(chapter.document.metadata):
+                inside = posixpath.join(posixpath.basename(doc_id), posixpath.dirname(name), unquote(one.uri))
+                uri = one.uri if "://" in one.uri else posixpath.normpath(inside)
+                media.append(replace(one, uri=uri, at=begins + (one.at or 0)))
             allowance.take(len(texts[-1]))
     if not texts:
         raise LoadError("none of its chapters has text: it is probably a book of pictures; leave it out")
     title = metadata.pop("title", None)
-    return make_loaded(doc_id, "\n".join(texts), source, title=title, metadata=metadata, notes=notes)
+    known = {**metadata, **media_metadata(media)}
+    return make_loaded(doc_id, "\n".join(texts), source, title=title, metadata=known, notes=notes)
 
 
 def _is_protected(package: zipfile.ZipFile) -> bool:

@@ -13,6 +13,7 @@ from retrivex.loading.limits import Allowance
 from retrivex.loading.markdown import make_loaded
 from retrivex.loading.report import Loaded
 from retrivex.loading.text import decode
+from retrivex.model.media import MAX_URI, Media, media_metadata
 
 MAX_DEPTH = 1000
 """Deepest nesting of elements that is parsed; browsers stop at 512. The parser's time grows with its square."""
@@ -20,6 +21,7 @@ MAX_DEPTH = 1000
 _CHARSET = re.compile(
     rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)|<\?xml[^>]+encoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE
 )
+_MARK = re.compile("\ue0f0(\\d+)\ue0f1")
 _CHARSET_WINDOW = 1024  # bytes; where the HTML standard looks for it
 # What a depth count may skip or must not count: text-only elements, and tags that are closed by what follows.
 _TAGS = re.compile(
@@ -51,9 +53,12 @@ def load_html(raw: bytes, doc_id: str, source: str | None = None) -> Loaded:
     decoded = decode(raw, declared=_declared_charset(raw))
     tree = _parse(decoded.text)
     text, left_out = _read(tree, len(raw))
+    media = media_metadata(_pictures(tree, len(raw), text, left_out))
     if not text.strip():
         raise LoadError("no text is left without its scripts, navigation and hidden parts; leave it out")
-    return make_loaded(doc_id, text, source, decoded=decoded, title=_title(tree), notes=_notes(left_out))
+    return make_loaded(
+        doc_id, text, source, decoded=decoded, title=_title(tree), metadata=media, notes=_notes(left_out)
+    )
 
 
 def html_to_markdown(html: str) -> str:
@@ -90,6 +95,33 @@ def _read(tree: LexborHTMLParser, size: int) -> tuple[str, LeftOut]:
         return "", LeftOut(frozenset())
     left_out = find_left_out(tree.body)
     return write_markdown(tree.body, Allowance(size), left_out.nodes), left_out
+
+
+def _pictures(tree: LexborHTMLParser, size: int, text: str, left_out: LeftOut) -> list[Media]:
+    """Return the pictures that stand in the text of a page, with their places.
+
+    The text is written a second time, with a mark in the description of each picture. Both differ in marks and white
+    space alone, so that other characters are counted.
+    """
+    pictures = [] if tree.body is None else tree.body.css("img[src]")
+    if not pictures or "\ue0f0" in text:
+        return []
+    for number, picture in enumerate(pictures):
+        picture.attrs["alt"] = f"{picture.attributes.get('alt') or ''}\ue0f0{number}\ue0f1"
+    assert tree.body is not None
+    marked = write_markdown(tree.body, Allowance(2 * size + 12 * len(pictures)), left_out.nodes)
+    offsets = [at for at, letter in enumerate(text) if not letter.isspace()]
+    found, seen, end = [], 0, 0
+    for mark in _MARK.finditer(marked):
+        seen += len("".join(marked[end : mark.start()].split()))
+        end = mark.end()
+        attributes = pictures[int(mark[1])].attributes
+        uri, alt = (attributes["src"] or "").strip(), _MARK.sub("", attributes["alt"] or "").strip()
+        # a description stands in front of its mark
+        at = offsets[max(0, min(seen, len(offsets)) - 1)] if offsets else 0
+        if uri and not uri.startswith("data:") and len(uri) <= MAX_URI:
+            found.append(Media(uri, None, " ".join(alt.split())[:500], at))
+    return found
 
 
 def _notes(left_out: LeftOut) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from retrivex.errors import RetrivexError
 from retrivex.model.chunk import Chunk
+from retrivex.model.media import Media, media_between
 from retrivex.model.run import Segment, stitch
 
 
@@ -73,6 +74,11 @@ class Span:
     def span_range(self) -> tuple[int, int]:
         """First and last chunk id, inclusive."""
         return (self.chunk_ids[0], self.chunk_ids[-1])
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """Pictures and other media that stand in what is shown; of its chunks, where their place is unknown."""
+        return media_between(self.chunks, self.char_start, self.char_end)
 
 
 def ids_without_place(span: Span) -> set[int]:

@@ -3,6 +3,7 @@
 from retrivex.prompts.chat import ChatStyle, Prompt, write_chat
 from retrivex.prompts.citations import Place
 from retrivex.prompts.fitting import fit_prompt
+from retrivex.prompts.pictures import Pictures
 from retrivex.prompts.source import Source
 from retrivex.prompts.templates import (
     CHINESE_TEMPLATE,
@@ -18,6 +19,7 @@ __all__ = [
     "REFINE_TEMPLATE",
     "SUMMARY_TEMPLATE",
     "ChatStyle",
+    "Pictures",
     "Place",
     "Prompt",
     "Source",

@@ -7,11 +7,13 @@ Completions APIs, Anthropic's guide to citations and its Messages API.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from retrivex.prompts.citations import CITE_DELIMITER, CITE_START, CITE_STOP, marker
 from retrivex.prompts.escaping import TAGS, escape
-from retrivex.prompts.source import Provenance, Source
+from retrivex.prompts.pictures import PictureReader
+from retrivex.prompts.source import Provenance, Source, one_line
 
 Api: TypeAlias = Literal["plain", "openai", "openai_chat", "anthropic"]
 """`plain`: text with numbered sources, for any model; the others: one block a source, made to be cited."""
@@ -25,9 +27,17 @@ _NO_MARKS = str.maketrans(dict.fromkeys(CITE_START + CITE_STOP + CITE_DELIMITER,
 
 
 def user_message(
-    api: Api, sources: Sequence[Source], shown: Provenance, before: str | None, after: str | None
+    api: Api,
+    sources: Sequence[Source],
+    shown: Provenance,
+    before: str | None,
+    after: str | None,
+    reader: PictureReader | None = None,
 ) -> Message:
-    """Return the message that holds the sources, with the question in front of them, behind them, or both."""
+    """Return the message that holds the sources, with the question in front of them, behind them, or both.
+
+    With a reader, the pictures of a source stand behind it, each under a line that says whose it is.
+    """
     content: Any
     if api == "plain":
         question = [None if asked is None else escape(asked, TAGS) for asked in (before, after)]
@@ -35,12 +45,37 @@ def user_message(
         content = "\n\n".join(part for part in parts if part is not None)
     elif api == "anthropic":
         asked = [[] if text is None else [{"type": "text", "text": text}] for text in (before, after)]
-        content = [*asked[0], *(_document(source, shown) for source in sources), *asked[1]]
+        pictures = _pictures("anthropic", "text", sources, reader)
+        blocks = [[_document(source, shown), *pictures[source.number]] for source in sources]
+        content = [*asked[0], *chain.from_iterable(blocks), *asked[1]]
     else:
         kind = "input_text" if api == "openai" else "text"
-        texts = [before, *(_make_citable(source, shown) for source in sources), after]
-        content = [{"type": kind, "text": text} for text in texts if text is not None]
+        pictures = _pictures(api, kind, sources, reader)
+        content = [] if before is None else [{"type": kind, "text": before}]
+        for source in sources:
+            content += [{"type": kind, "text": _make_citable(source, shown)}, *pictures[source.number]]
+        content += [] if after is None else [{"type": kind, "text": after}]
     return {"role": "user", "content": content}
+
+
+def _pictures(api: str, kind: str, sources: Sequence[Source], reader: PictureReader | None) -> dict[int, list[Message]]:
+    """Return the blocks of the pictures of each source, by its number."""
+    made: dict[int, list[Message]] = {source.number: [] for source in sources}
+    left = 0 if reader is None else reader.allowed.max_pictures
+    for source in sources if reader is not None else ():
+        for media in source.media:
+            assert reader is not None
+            block = reader.block(api, media) if left else None
+            if block is not None:
+                left -= 1
+                words = one_line(f"Picture of source {source.number}: {media.alt}".rstrip(": "))
+                made[source.number] += [{"type": kind, "text": _remove_marks(source, words)}, block]
+    return made
+
+
+def is_picture(block: Message) -> bool:
+    """Whether a block of a message is a picture."""
+    return block["type"] in ("image", "image_url", "input_image")
 
 
 def _make_citable(source: Source, shown: Provenance) -> str:
@@ -91,6 +126,7 @@ def texts_of(messages: Sequence[Message]) -> list[str]:
         content = message["content"]
         parts: list[Message] = [{"text": content}] if isinstance(content, str) else content
         for part in parts:
-            words = (part.get("text"), part.get("title"), part.get("context"), part.get("source", {}).get("data"))
+            data = None if part.get("type") == "image" else part.get("source", {}).get("data")
+            words = (part.get("text"), part.get("title"), part.get("context"), data)
             found += [text for text in words if text]
     return found

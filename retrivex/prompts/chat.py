@@ -12,10 +12,11 @@ from pydantic import Field, SkipValidation
 from retrivex.errors import RetrivexError, quoted
 from retrivex.model.options import Options
 from retrivex.model.span import Span
-from retrivex.prompts.apis import APIS, Api, Message, mark_block, texts_of, user_message
+from retrivex.prompts.apis import APIS, Api, Message, is_picture, mark_block, texts_of, user_message
 from retrivex.prompts.arguments import check_arguments, list_of, numbered_sources
 from retrivex.prompts.citations import Place, cited_places, marked_places
 from retrivex.prompts.fitting import SourceTemplate, fit, write_own
+from retrivex.prompts.pictures import PictureReader, Pictures
 from retrivex.prompts.source import Provenance, Source, tag_positions
 from retrivex.prompts.wording import Language, Wording, wording
 from retrivex.tokens.tokenizer import TokenizerSpec, get_tokenizer
@@ -74,6 +75,7 @@ class Prompt:
     sources : that are shown, in their order
     left_out : numbers of those that did not fit
     tokens : of everything, at most `max_tokens - answer_reserve`; None where there was no limit
+    warnings : what of the pictures is not shown, and that they are not counted
     """
 
     messages: list[Message]
@@ -81,6 +83,7 @@ class Prompt:
     sources: tuple[Source, ...]
     left_out: tuple[int, ...] = ()
     tokens: int | None = None
+    warnings: tuple[str, ...] = ()
 
     def places(self, answer: Any) -> list[Place]:
         """Return what the citations in an answer refer to; `Composition.resolve` finds each in its document.
@@ -105,6 +108,7 @@ def write_chat(
     history: Sequence[Mapping[str, str]] = (),
     max_tokens: int | None = None,
     answer_reserve: int = 0,
+    pictures: Pictures | None = None,
 ) -> Prompt:
     """Return a prompt of at most `max_tokens - answer_reserve` tokens, weakest spans left out first.
 
@@ -118,6 +122,7 @@ def write_chat(
     history : earlier turns, `{"role": "user" or "assistant", "content": text}`
     max_tokens : the model's window; None does not limit
     answer_reserve : tokens kept free for the answer, and for what an API adds by itself
+    pictures : which pictures of the sources are shown behind them; None shows none. Not for `plain` messages
 
     Raises
     ------
@@ -133,6 +138,10 @@ def write_chat(
         raise RetrivexError(f"api is {api!r}: choose one of {', '.join(APIS)}")
     if put.template is not None and api != "plain":
         raise RetrivexError(f"a template writes text: with api={api!r} leave it out, or take api='plain'")
+    if pictures is not None and api == "plain":
+        raise RetrivexError("plain messages are text: with pictures, choose another api, as in api='anthropic'")
+    reader = None if pictures is None else PictureReader(pictures)
+    each = (pictures.tokens_each or 0) if pictures is not None else 0
     _check_cache(put)
     turns = [_turn(turn) for turn in list_of(history, "history", "a list of turns; leave it out where there are none")]
     said = wording(put.language, question)
@@ -140,24 +149,47 @@ def write_chat(
 
     def build(kept: Sequence[tuple[int, Source]]) -> Prompt:
         sources = tag_positions([source for _, source in kept], put.position_scales)
-        return _assemble(sources, question, turns, api, put, said)
+        return _assemble(sources, question, turns, api, put, said, reader)
 
     count_text = lru_cache(maxsize=len(turns) + 2)(tokenizer.count)  # turns are the same in every round of fitting
 
     def count(prompt: Prompt) -> int:
         texts = texts_of([*prompt.messages, {"content": prompt.system or ""}])
         messages = len(prompt.messages) + (prompt.system is not None)
-        return sum(map(count_text, texts)) + MESSAGE_TOKENS * messages
+        return sum(map(count_text, texts)) + MESSAGE_TOKENS * messages + each * _count_pictures(prompt)
 
     made = fit(everything, build, count, Source.cut, question, max_tokens, answer_reserve)
     shown = {source.number for source in made.sources}
     left_out = tuple(source.number for source in everything if source.number not in shown)
     tokens = None if max_tokens is None else count(made)
-    return Prompt(made.messages, made.system, made.sources, left_out, tokens)
+    warnings = () if reader is None else _warnings(made, reader)
+    return Prompt(made.messages, made.system, made.sources, left_out, tokens, warnings)
+
+
+def _count_pictures(prompt: Prompt) -> int:
+    contents = [message["content"] for message in prompt.messages if not isinstance(message["content"], str)]
+    return sum(is_picture(block) for content in contents for block in content)
+
+
+def _warnings(prompt: Prompt, reader: PictureReader) -> tuple[str, ...]:
+    shown, media = _count_pictures(prompt), [one for source in prompt.sources for one in source.media]
+    said = [refusal for one in media if (refusal := reader.refusal(one)) is not None]
+    beyond = len(media) - len(said) - shown
+    if beyond:
+        said.append(f"{beyond} pictures are not shown: max_pictures={reader.allowed.max_pictures} come first")
+    if shown and reader.allowed.tokens_each is None:
+        said.append(f"the tokens of {shown} pictures are not counted: give Pictures(tokens_each=...) of your model")
+    return tuple(dict.fromkeys(said))
 
 
 def _assemble(
-    sources: Sequence[Source], question: str, turns: list[Message], api: Api, put: ChatStyle, said: Wording
+    sources: Sequence[Source],
+    question: str,
+    turns: list[Message],
+    api: Api,
+    put: ChatStyle,
+    said: Wording,
+    reader: PictureReader | None,
 ) -> Prompt:
     if put.template is not None:
         system = put.instructions
@@ -169,10 +201,10 @@ def _assemble(
         before = text if put.question_at in ("first", "both") else None
         after = text if put.question_at in ("last", "both") else None
         if put.cache_until == "sources" and turns and sources:  # a later question has another history
-            shown = user_message(api, sources, put.provenance, None, None)
+            shown = user_message(api, sources, put.provenance, None, None, reader)
             messages = [shown, *turns, user_message(api, (), put.provenance, None, after)]
         else:
-            messages = [*turns, user_message(api, sources, put.provenance, before, after)]
+            messages = [*turns, user_message(api, sources, put.provenance, before, after, reader)]
     if api == "anthropic":
         return _mark_cache(Prompt(messages, system, tuple(sources)), put.cache_until, len(turns))
     first = [] if system is None else [{"role": "system", "content": system}]
@@ -194,8 +226,9 @@ def _mark_cache(prompt: Prompt, until: CacheUntil, turns: int) -> Prompt:
     By Anthropic's guide to prompt caching: instructions, then messages, and a mark caches all in front of it.
     """
     if until == "sources" and prompt.sources:
-        shown = prompt.messages[0]  # with a history, it has the sources alone
-        content = mark_block(shown["content"], len(prompt.sources) - 1)
+        shown = prompt.messages[0]
+        # with a history, it has the sources alone; else the question stands behind them
+        content = mark_block(shown["content"], -1 if turns else -2)
         return replace(prompt, messages=[{**shown, "content": content}, *prompt.messages[1:]])
     if until in ("history", "sources") and turns:
         last = prompt.messages[turns - 1]

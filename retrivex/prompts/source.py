@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, get_args
 from xml.sax.saxutils import quoteattr
 
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.media import Media
 from retrivex.model.span import Span
 from retrivex.prompts.escaping import TAGS, escape
 
@@ -44,6 +45,7 @@ class Source:
     start : offset of `text` in the span it was cut from
     position_tags : such as `[S1:P0] [S2:P0]`
     score, pinned : of the span
+    media : pictures and others that stand in `text`; `at` counts in the span it was cut from
 
     Raises
     ------
@@ -62,6 +64,7 @@ class Source:
     position_tags: str = ""
     score: float = 0.0
     pinned: bool = False
+    media: tuple[Media, ...] = ()
 
     def __post_init__(self) -> None:
         for names, kinds, rule in _RULES:
@@ -86,12 +89,15 @@ class Source:
             prefix=span.prefix or "",
             score=span.score,
             pinned=span.pinned,
+            media=tuple(_moved(one, span.char_start) for one in span.media),
         )
 
     def cut(self, start: int, end: int) -> Source:
         """Return the part `text[start:end]`."""
         prefix = self.prefix if start == 0 else ""
-        return replace(self, text=self.text[start:end], start=self.start + start, prefix=prefix)
+        begins, ends = self.start + start, self.start + end
+        media = tuple(one for one in self.media if one.at is None or begins <= one.at < ends)
+        return replace(self, text=self.text[start:end], start=begins, prefix=prefix, media=media)
 
     def provenance(self, shown: Provenance) -> dict[str, str]:
         """Return what is said of where it comes from, by name, one line each: several could pass for more than one."""
@@ -124,6 +130,10 @@ class Source:
         tags = f"{self.position_tags} " if tagged else ""
         text = escape(self.prefix + self.text, TAGS, position_tags=tagged)
         return f"<source{attributes}>\n{tags}{text}\n</source>"
+
+
+def _moved(one: Media, start: int | None) -> Media:
+    return replace(one, at=None if one.at is None or start is None else one.at - start)
 
 
 def one_line(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk
+from retrivex.model.header import chunk_header
 from retrivex.model.span import Span
 
 SEPARATOR = "\n\n"
@@ -28,7 +29,7 @@ class Style:
 
     format: Literal["text", "markdown", "xml"] = "text"
     numbered: bool = False
-    header: Literal["none", "heading", "document", "full"] = "none"
+    header: Literal["none", "heading", "document", "full", "chunk"] = "none"
     gap_markers: bool = False
     prefixes: bool = False
 
@@ -57,10 +58,12 @@ class Rendered:
 
 
 def header_of(chunk: Chunk, style: Style) -> str:
-    """Title line for a span that begins with `chunk`: its document, its heading path, or both."""
+    """Title line for a span that begins with `chunk`: its document, its heading path, both, or its own header."""
     if style.header == "none":
         return ""
     metadata = chunk.metadata
+    if style.header == "chunk":
+        return chunk_header(metadata)
     title = str(metadata.custom_metadata.get("title") or metadata.doc_id)
     headings = list(metadata.heading_path or ())
     parts = {"document": [title], "heading": headings, "full": [title, *headings]}[style.header]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from retrivex.chunking import Chunker, ParentChildChunker
 from retrivex.chunking.links import has_links
+from retrivex.chunking.pictures import has_pictures
 from retrivex.encoders.encoder import Encoder
 from retrivex.errors import ChunkError, StoreError, quoted
 from retrivex.loading import LoadProblem, LoadReport, find_files, iter_documents
@@ -24,6 +25,9 @@ from retrivex.merging.stored_cuts import count_and_cut
 from retrivex.model.chunk import Chunk
 from retrivex.model.cues import without_cues
 from retrivex.model.document import Document
+from retrivex.model.header import indexed_text
+from retrivex.model.media import without_media
+from retrivex.retrieval.headers import Headers, put_headers
 from retrivex.stores import DocumentInfo, PutResult, SQLiteStore, content_hash
 from retrivex.tokens.stored import StoredCount
 from retrivex.tokens.tokenizer import Tokenizer
@@ -107,7 +111,7 @@ def cut_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> 
 
 def count_repeated(document: Document, chunks: Sequence[Chunk]) -> list[int]:
     """Return the characters that are kept with each chunk beside its text: headings, head of the table, metadata."""
-    metadata = _metadata_size(replace(document, metadata=without_cues(document.metadata)))
+    metadata = _metadata_size(replace(document, metadata=without_media(without_cues(document.metadata))))
     return [
         metadata + len(chunk.metadata.prefix or "") + sum(map(len, chunk.metadata.heading_path or ()))
         for chunk in chunks
@@ -184,6 +188,7 @@ def prepare_document(
     encoder: Encoder | None = None,
     on_encoded: Callable[[int, int], None] | None = None,
     cut: CutDocument | None = None,
+    headers: Headers | None = None,
 ) -> PreparedDocument:
     """Cut a document, count and encode its chunks.
 
@@ -193,31 +198,37 @@ def prepare_document(
     chunker, tokenizer, encoder : as in `Indexer`
     on_encoded : called with how many chunks are encoded, and of how many
     cut : its chunks, where they were made elsewhere, by this chunker and tokenizer
+    headers : as in `Indexer`
 
     Raises
     ------
     ChunkError
-        If it cannot be cut.
+        If it cannot be cut, or a header cannot be had.
     EncoderError
         If the encoder fails.
     """
     made = cut or cut_document(document, chunker, tokenizer)
+    chunks = made.chunks if headers is None else put_headers(document, made.chunks, headers)
     return PreparedDocument(
         replace(document, metadata={**document.metadata, CHUNKER_KEY: chunker.name}),
-        made.chunks,
+        chunks,
         made.parents,
         made.token_counts,
         tokenizer.name,
-        _encode(made.chunks, encoder, on_encoded or _ignore),
+        _encode(chunks, encoder, on_encoded or _ignore),
         None if encoder is None else encoder.name,
-        _digest(document, chunker, tokenizer, encoder),
+        _digest(document, chunker, tokenizer, encoder, headers),
     )
 
 
-def _digest(document: Document, chunker: Chunker, tokenizer: Tokenizer, encoder: Encoder | None) -> str:
+def _digest(
+    document: Document, chunker: Chunker, tokenizer: Tokenizer, encoder: Encoder | None, headers: Headers | None
+) -> str:
     model = "" if encoder is None else encoder.name
     # version 0.2 cut without links: documents that have some are cut anew
     cut = f"{chunker.name} with links" if has_links(document) else chunker.name
+    cut = f"{cut} with pictures" if has_pictures(document) else cut
+    cut = cut if headers is None else f"{cut} under {headers.name}"
     return content_hash(document, chunker=cut, encoder=model, tokenizer=tokenizer.name)
 
 
@@ -226,8 +237,7 @@ def _encode(
 ) -> NDArray[np.floating[Any]] | None:
     if encoder is None or not chunks:
         return None
-    # the rows of a table mean little without its header
-    texts = [(chunk.metadata.prefix or "") + chunk.text for chunk in chunks]
+    texts = [indexed_text(chunk) for chunk in chunks]
     parts = []
     for start in range(0, len(texts), _ENCODED_AT_ONCE):
         on_encoded(start, len(texts))
@@ -245,6 +255,7 @@ class Indexer:
     chunker : cuts them
     tokenizer : counts each chunk's tokens, so that no query has to
     encoder : gives each chunk a vector; None for words only
+    headers : gives each chunk a line that it is found by, encoded with it and in the full-text index; None for none
 
     Examples
     --------
@@ -266,6 +277,7 @@ class Indexer:
     chunker: Chunker
     tokenizer: Tokenizer
     encoder: Encoder | None = None
+    headers: Headers | None = None
 
     def index(
         self,
@@ -296,8 +308,8 @@ class Indexer:
         ------
         StoreError
             If the store cannot be written at all; documents are then whole or not there.
-        EncoderError
-            If the encoder fails.
+        EncoderError, EndpointError
+            If the encoder fails, or the model that writes headers.
         """
         # stored as absolute, so that a later run from another folder knows its own documents again
         given = list(paths)
@@ -338,10 +350,11 @@ class Indexer:
     def _add(
         self, document: Document, on_encoded: Callable[[int, int], None], cut: CutDocument | None = None
     ) -> tuple[PutResult, int, int]:
-        digest = _digest(document, self.chunker, self.tokenizer, self.encoder)
+        digest = _digest(document, self.chunker, self.tokenizer, self.encoder, self.headers)
         if self.store.is_current(document.doc_id, digest):
             return "unchanged", 0, 0
-        made = prepare_document(document, self.chunker, self.tokenizer, self.encoder, on_encoded, cut)
+        tools = (self.chunker, self.tokenizer, self.encoder)
+        made = prepare_document(document, *tools, on_encoded, cut, self.headers)
         return made.put_into(self.store), len(made.chunks), sum(count.tokens for count in made.token_counts)
 
     def _take(self, document: Document, scope: str | None, taken: _TakenNames, run: _Run, reading: _Reading) -> None:

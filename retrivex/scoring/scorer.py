@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from retrivex.scoring.confidence import HitKind, describe_question, kind_of_hits
 from retrivex.scoring.cosine import share_of_best
 from retrivex.scoring.document_match import DocumentMatch, match_names
 from retrivex.scoring.effort import OVERLAPPING, expected_shares
-from retrivex.scoring.features import unit_features
+from retrivex.scoring.features import UnitTable, unit_features
 from retrivex.scoring.hit_signal import hit_signal
 from retrivex.scoring.knn_fallback import Capacity, interpolate
 from retrivex.scoring.narrowing import FEWEST, MARGIN, choose_fine, chunk_signals
@@ -117,6 +118,7 @@ class Scorer:
         absent: Collection[ChunkKey],
         capacity: Capacity,
         sentences: Sequence[Sequence[ScoredSentence]] | None = None,
+        hits: Collection[ChunkKey] | None = None,
     ) -> Scores:
         """Return the values of the candidates.
 
@@ -130,9 +132,11 @@ class Scorer:
         absent : keys behind the last chunks of documents
         capacity : what the nearest hits would fill
         sentences : of each run, what a sentence model says of them; only the calibrated scorer reads it
+        hits : chunks of which nothing is hidden, beside the linked; None for those of the seeds
         """
         axis = OffsetIndex(runs)
-        rules = EdgeRules(frozenset([*linked, *(seed.key for seed in seeds)]), absent)
+        shown = [seed.key for seed in seeds] if hits is None else hits
+        rules = EdgeRules(frozenset([*linked, *shown]), absent)
         if self.model is None:
             relevance = {seed.key: seed.relevance for seed in seeds}
             rows = chunk_values(runs, relevance, linked, continuity, self.config, share_of_best(similarity))
@@ -142,10 +146,10 @@ class Scorer:
             units = self._cut(axis, rules, self._fineness(axis, seeds, capacity, lambda _: flat))
             return Scores(rows.copy, units, [max(rows[u.run][u.first : u.last + 1]) for u in units])
         match = self._match_names(axis.chunks) if self.model.reads_documents else None
-        hits = hit_signal(axis, seeds, linked)
+        signal = hit_signal(axis, seeds, linked)
         terms = FoundTerms.of(self.question, self.words.pool(axis))
-        asked = _Candidates(runs, seeds, hits, similarity, capacity, sentences, terms, match)
-        glance = partial(chunk_signals, axis, hits=hits, similarity=similarity, terms=terms)
+        asked = _Candidates(runs, seeds, signal, similarity, capacity, sentences, terms, match)
+        glance = partial(chunk_signals, axis, hits=signal, similarity=similarity, terms=terms)
         fineness = self._fineness(axis, seeds, capacity, glance)
         return self._score_calibrated(self.model, asked, self._cut(axis, rules, fineness))
 
@@ -244,6 +248,47 @@ class Scorer:
                 "return 0.0 where there is nothing to say"
             )
         return float(made)
+
+
+def best_of(parts: Mapping[str, tuple[Scores, Sequence[bool]]], runs: Sequence[Run]) -> Scores:
+    """Return the scores of the question that makes most of each unit, of those that led to its run.
+
+    Parameters
+    ----------
+    parts : by question, what the calibrated scorer says of the same units, and which runs its hits led to
+    runs : the candidates
+    """
+    questions, scores = list(parts), [part for part, _ in parts.values()]
+    tables = [part.table for part in scores if part.table is not None]
+    units, led = tables[0].units, [led for _, led in parts.values()]
+    run_of = [unit.run for unit in units]
+    rows = np.array([part.values for part in scores]) * np.array(led, dtype=np.bool_)[:, run_of]
+    # the best of each question is worth as much as that of any other: each is to be answered
+    rows /= np.maximum(rows.max(axis=1, keepdims=True, initial=0.0), 1e-12)
+    best = rows.argmax(axis=0)
+
+    def pick(columns: Sequence[Any]) -> NDArray[Any]:
+        return np.asarray(np.array(columns)[best, np.arange(len(units))])
+
+    values: list[float] = rows.max(axis=0).tolist()
+    chances: list[float] = pick([part.probabilities for part in scores]).tolist()
+    moved = [part.sentence_log_odds for part in scores]
+    return replace(
+        scores[0],
+        make_chunks=partial(_chunk_means, runs, units, values),
+        values=values,
+        probabilities=chances,
+        make_chunk_probabilities=partial(_chunk_bests, runs, units, chances),
+        table=UnitTable(units, pick([table.values for table in tables])),
+        log_odds=pick([part.log_odds for part in scores]),
+        hedged=pick([part.hedged for part in scores]),
+        match=None,
+        named={doc_id: others for part in scores for doc_id, others in part.named.items()},
+        expected=np.mean([part.expected for part in scores if part.expected is not None], axis=0),
+        sentence_log_odds=None if moved[0] is None else pick(moved),
+        parts=scores,
+        questions=[questions[number] for number in best.tolist()],
+    )
 
 
 def _chunk_bests(runs: Sequence[Run], units: Sequence[Unit], scores: Sequence[float]) -> list[list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -40,6 +40,8 @@ class Scores:
     described : shape (4,), of `describe_question`
     kind, hits : of the hits, and how many
     sentence_log_odds : what a sentence model added to the log-odds of each unit; None without one
+    parts, questions : scores by each question of the hit lists, and of each unit the question that it is valued by;
+        empty where there is one question
     """
 
     make_chunks: Callable[[], list[list[float]]]
@@ -58,6 +60,8 @@ class Scores:
     kind: HitKind = "other"
     hits: int = 0
     sentence_log_odds: NDArray[np.float64] | None = None
+    parts: Sequence[Scores] = ()
+    questions: Sequence[str] = ()
 
     @cached_property
     def chunks(self) -> list[list[float]]:
@@ -76,7 +80,13 @@ class Scores:
 
     @property
     def confidence(self) -> float | None:
-        """Probability that the candidates hold evidence; None where it is not known, or there are none."""
+        """Probability that the candidates hold evidence; None where it is not known, or there are none.
+
+        Of several questions it is the least.
+        """
+        known = [part.confidence for part in self.parts]
+        if known:
+            return None if None in known else min(filter(None, known), default=0.0)
         if self.model is None or self.log_odds is None or not len(self.log_odds):
             return None
         if self.hits < self.model.fewest_hits:

@@ -122,7 +122,7 @@ def build_candidates(
         probabilities,
         cut.unit_of,
         found.similarity,
-        _expected(scores, probabilities),
+        _expected(scores, probabilities, cut.unit_of),
     )
     return _whole_runs(made) if config.selection_unit == "span" else made
 
@@ -157,10 +157,12 @@ def _probabilities(scores: Scores, cut: CutRuns) -> list[float] | None:
     return [max(scores.chunk_probabilities[p.run][p.first : p.last + 1]) for p in cut.pieces]
 
 
-def _expected(scores: Scores, probabilities: Sequence[float] | None) -> Floats | None:
+def _expected(scores: Scores, probabilities: Sequence[float] | None, unit_of: Sequence[int] | None) -> Floats | None:
     """Share of the evidence that is expected in each piece; None where the nearest hits count instead."""
     if scores.model is None or probabilities is None or (scores.hedged is not None and scores.hedged.any()):
         return None
+    if scores.parts and scores.expected is not None and unit_of is not None:
+        return scores.expected[list(unit_of)]  # of each question as much
     return expected_shares(np.array(probabilities), scores.model.sharpness)
 
 

@@ -127,6 +127,6 @@ def read_settings(**given: Any) -> Settings:
     except ValidationError as error:
         # without the values, of which one may be an address with a password
         wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
-        raise ConfigError(f"settings are wrong: {'; '.join(wrong)}; docs/howto/service.md lists them") from None
+        raise ConfigError(f"settings are wrong: {'; '.join(wrong)}; see docs/howto/service_settings.md") from None
     except ValueError as error:
         raise ConfigError(f"the settings cannot be read: {error}; see {FILE} and the variables {PREFIX}...") from None

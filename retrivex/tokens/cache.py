@@ -54,7 +54,9 @@ class TokenCache:
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
         count = self._counts.get(text)
-        return self.count_many([text])[0] if count is None else count
+        if count is not None:
+            return count
+        return sum(self.count_many(self._parts(text) or [text]))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text; what is unknown is counted in one call of the tokenizer."""
@@ -62,10 +64,12 @@ class TokenCache:
 
     def count_joined(self, text: str) -> int:
         """Return the number of tokens of a text of several passages, of which some may have been counted before."""
-        tokenizer = self.tokenizer
-        if isinstance(tokenizer, TiktokenTokenizer):
-            return sum(self.count_many(tokenizer.paragraphs(text)))
-        return tokenizer.count(text)
+        parts = self._parts(text)
+        return self.tokenizer.count(text) if parts is None else sum(self.count_many(parts))
+
+    def _parts(self, text: str) -> list[str] | None:
+        """Cut a text into parts whose counts add up to its own; None where the tokenizer does not say how."""
+        return self.tokenizer.parts(text) if isinstance(self.tokenizer, TiktokenTokenizer) else None
 
     def knows(self, text: str) -> bool:
         """Whether `text` was counted before."""

@@ -65,7 +65,7 @@ def test_what_a_row_holds_goes_into_a_store_as_an_indexer_puts_it(tmp_path: Path
     [row] = WORK(table).to_pylist()
     with SQLiteStore(tmp_path / "a.db") as store:
         assert prepared_of(row).put_into(store) == "added"
-        chunker, counter, encoder = WORK.resources
+        chunker, counter, encoder, _ = WORK.resources
         assert prepare_document(read_document(table.to_pylist()[0]), chunker, counter, encoder).put_into(store) == (
             "unchanged"
         )

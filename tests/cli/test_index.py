@@ -321,3 +321,31 @@ def test_a_model_without_vectors_is_forgotten(folder: Path, tmp_path: Path, monk
     index(folder, "--db", db, "--no-embed")
     with SQLiteStore(db, read_only=True) as store:
         assert store.model_folder is None
+
+
+def test_headers_of_title_and_headings_are_searched(folder: Path, tmp_path: Path) -> None:
+    db = tmp_path / "store.db"
+    (folder / "bees.md").write_text("---\ntitle: Apiary\n---\n\n## Winter\n\nThey form a cluster.\n")
+    assert index(folder, "--db", db)["added"] == 2
+    with SQLiteStore(db) as store:
+        assert not store.search_text("apiary", 3)
+    assert index(folder, "--db", db, "--headers", "path")["updated"] == 2
+    with SQLiteStore(db) as store:
+        (hit,) = store.search_text("apiary", 3)
+        assert hit.chunk.metadata.custom_metadata["chunk_header"] == "Apiary > Winter"
+    assert index(folder, "--db", db, "--headers", "Notes on {title}")["updated"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--headers", "author"], "may name path"),
+        (["--headers", "model"], "needs --model-url and --model"),
+        (["--headers", "path", "--model", "qwen3"], "needs --model-url and --model"),
+        (["--model-url", "http://localhost/v1"], "needs --model-url and --model"),
+    ],
+)
+def test_wrong_headers_are_wrong_usage(folder: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    result = run(app, ["index", str(folder), "--db", str(tmp_path / "store.db"), *options])
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())

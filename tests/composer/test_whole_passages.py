@@ -35,7 +35,8 @@ FEW_WORDS = 0.015  # of the passages of the pages that may have fewer than six w
 
 
 def test_the_projects_own_pages_are_shown_in_whole_passages(tmp_path: Path) -> None:
-    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages_of_prose = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "api"]  # those are programs
+    paths = [ROOT / "README.md", *sorted(pages_of_prose)]
     # without comments: to the eye a heading in front of one has no text; and without addresses, which nobody sees
     hidden = re.compile(r"<!--.*?-->\n*|^\[[\w-]+\]: \S+$\n?", re.MULTILINE)
     pages = {path.relative_to(ROOT).as_posix(): hidden.sub("", path.read_text("utf-8")) for path in paths}

@@ -194,6 +194,20 @@ def test_notebooks_show_the_passages_escaped() -> None:
     shown = compose([SeedHit(chunk, 1.0)], make_store(chunk))._repr_html_()
     assert "&lt;d&gt; &gt; Hives" in shown
     assert "Bees &amp; &lt;b&gt;wasps&lt;/b&gt;." in shown
+    assert "<details>" not in shown
+
+
+def test_notebooks_show_the_budget_as_a_bar_and_what_is_left_out() -> None:
+    store = bare("d", sentences("d", 60))
+    made = compose(hits_of(store, {n: 1 - n / 100 for n in range(0, 60, 2)}), store, window=0, token_budget=30)
+    shown = made._repr_html_()
+    first = made.spans[0]
+    assert f'<progress value="{made.tokens}" max="30"></progress>' in shown
+    assert f"chunk {first.chunk_ids[0]}, {first.token_count} tokens" in shown
+    assert f"<summary>Hits left out, or shown in part: {len(made.dropped)}</summary>" in shown
+    assert f"and {len(made.dropped) - 20} more" in shown
+    assert shown.count(": budget; ") == 20
+    assert "<summary>Warnings: 1</summary>" in compose([], {})._repr_html_()
 
 
 @pytest.mark.parametrize("data", [{}, {"schema": "retrivex.composition/99"}, {"schema": "retrivex.composition/1"}])

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from support.strategies import bare, count_words, hits_of, make_chunk, make_store, sentences, shown_ids, tile
 
-from retrivex import Composition, RetrievalConfig, SpanComposer
-from retrivex.composition.conversation import Conversation
+from retrivex import Composition, RetrievalConfig, RetriVex, SeedHit, SpanComposer
+from retrivex.composition.conversation import DEFAULT_TURNS, Conversation
 from retrivex.errors import RetrivexError
 from retrivex.prompts import ChatStyle, Place
 
 STORES = {"placed": tile("d", sentences("d", 8)), "bare": bare("d", sentences("d", 8))}
 STORE = STORES["placed"]
+SPAN_OF_2 = (STORE["d", 2].metadata.char_start, STORE["d", 2].metadata.char_end)
 COMPOSER = SpanComposer(RetrievalConfig(window=0, numbered=True), tokenizer=count_words)
 
 
@@ -62,6 +63,37 @@ def test_async_is_the_same() -> None:
     made = asyncio.run(talk.acompose(COMPOSER, hits, STORE, query="Why?", keep_top=2))
     assert shown_ids(made.spans) == [2]
     assert len(talk.turns) == 2
+
+
+class Listed:
+    """Gives the hits of some chunks."""
+
+    def retrieve(self, question: str, k: int = 50, scope: Any = None) -> list[SeedHit]:
+        return hits_of(STORE, {0: 0.9, 2: 0.8})[:k]
+
+
+def test_a_pipeline_is_asked_turn_by_turn() -> None:
+    config = RetrievalConfig(window=0, keep_top=2, exclude=("d", *SPAN_OF_2))
+    rag = RetriVex(STORE, config=config, retriever=Listed())
+    talk = Conversation()
+    assert shown_ids(talk.ask(rag, "Why?", k=1).spans) == [0]
+    assert shown_ids(talk.ask(rag, question="Why?").spans) == []  # type: ignore[call-arg]
+    assert shown_ids(asyncio.run(talk.aask(rag, "Why?", exclude=())).spans) == [2]
+    assert shown_ids(asyncio.run(talk.aask(rag, question="Why?", again=True, exclude=())).spans) == [0, 2]  # type: ignore[call-arg]
+    assert [turn.composition.question for turn in talk.turns] == ["Why?"] * 4
+    assert "Question: Why?" in talk.chat().messages[-1]["content"]
+
+
+def test_a_conversation_does_not_grow_for_ever() -> None:
+    talk = Conversation()
+    for _ in range(DEFAULT_TURNS + 3):
+        ask(talk, 0)
+    assert len(talk.turns) == DEFAULT_TURNS + 1
+    assert talk.turns[-1].number == DEFAULT_TURNS + 3
+    endless = Conversation(keep_turns=None)
+    for _ in range(DEFAULT_TURNS + 3):
+        ask(endless, 0)
+    assert len(endless.turns) == DEFAULT_TURNS + 3
 
 
 @pytest.mark.parametrize("own", [("d", 0, 1000), (("d", 0, 1000),), [STORE["d", i] for i in range(8)], STORE["d", 4]])

@@ -55,6 +55,7 @@ COMMON = (
     "compose",
     "compose",
     "reorder",
+    "around",
     "inspect",
     "report",
     "compare",
@@ -272,6 +273,7 @@ def _usual(command: str) -> list[str]:
         "query": ["How long do bees sleep?", "--db", "made.db"],
         "compose": ["--in", "requests.jsonl"],
         "reorder": ["passages.json"],
+        "around": ["bees.md#chunk-0", "--db", "made.db"],
         "inspect": ["--db", "made.db"],
         "tune": ["questions.jsonl", "--db", "made.db", "--trials", "1"],
         "evaluate": [

@@ -121,6 +121,19 @@ def test_yaml_is_read_as_it_is_written() -> None:
     assert load_yaml(b"title: Web\n", "a.yml").document.title == "Web"
 
 
+@pytest.mark.parametrize(
+    ("raw", "left_out"),
+    [
+        (b"port: 8443  # not 443\n", True),
+        (b"ports: [80, # plain\n 443]\n", True),
+        (b"run: |\n  # a script's own\n  make\n", False),
+        (b"colour: '# 12'\nlanguage: C#\n", False),
+    ],
+)
+def test_only_comments_of_the_yaml_itself_are_noted(raw: bytes, left_out: bool) -> None:
+    assert load_yaml(raw, "a.yaml").notes == (("left out: comments",) if left_out else ())
+
+
 # each line names the one before it nine times
 GROWING = b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
     b"%c: &%c [%s]\n" % (name, name, b",".join([b"*%c" % (name - 1)] * 9)) for name in b"bcdefgh"

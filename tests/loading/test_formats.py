@@ -288,6 +288,15 @@ def test_chapters_of_a_book(tmp_path: Path) -> None:
     assert notes[0].startswith("cover.xhtml left out: no text is left")
 
 
+def test_pictures_of_a_book_have_their_place_and_its_name_in_front(tmp_path: Path) -> None:
+    page = "<html><head><title>Last</title></head><body><p>It ends.</p><p>See <img src='../img/p%201.png' alt='P'/></p>"
+    document, _ = load(tmp_path, "a.epub", book(**{"OEBPS/text/a.xhtml": page}))
+    assert document.text == "# First\n\nIt begins.\n\n# Last\n\nIt ends.\n\nSee P\n"
+    assert document.metadata["media"] == [
+        {"uri": "a.epub/OEBPS/img/p 1.png", "alt": "P", "at": document.text.index("P\n")}
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 from support.strategies import bare, compose, hits_of, make_chunk, make_store, sentences
 
-from retrivex import Composition
-from retrivex.prompts import ChatStyle, Place
+from retrivex import Composition, SeedHit
+from retrivex.prompts import ChatStyle, Pictures, Place
 
 pytestmark = pytest.mark.integration
 
@@ -87,3 +87,20 @@ def test_anthropic_citations_are_read_from_its_own_objects() -> None:
     )  # fmt: skip
     block = types.TextBlock(type="text", text="Because.", citations=[citation])
     assert prompt.places([block]) == [Place(2, 2, 5)]
+
+
+@pytest.mark.parametrize("uri", ["https://x.org/a.png", "data:image/png;base64,iVBORw0KGgo="])
+def test_the_providers_take_pictures(uri: str) -> None:
+    metadata = {"media": [{"uri": uri, "alt": "A hive"}]}
+    chunk = make_chunk("d", 0, "Bees sleep.", 0, custom_metadata=metadata)
+    composition = compose([SeedHit(chunk, 1.0)], {}, window=0, query="Why?")
+    kinds = {
+        "anthropic": list[pytest.importorskip("anthropic").types.MessageParam],
+        "openai": list[pytest.importorskip("openai.types.responses").EasyInputMessageParam],
+        "openai_chat": list[pytest.importorskip("openai.types.chat").ChatCompletionUserMessageParam],
+    }
+    for api, kind in kinds.items():
+        messages = composition.chat(api=api, pictures=Pictures(urls=True)).messages  # type: ignore[arg-type]
+        asked = [message for message in messages if message["role"] == "user"]
+        assert "image" in str(asked)
+        assert accepted(kind, asked) == asked

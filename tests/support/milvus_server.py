@@ -55,6 +55,11 @@ class TemplateServicer(LiteServicer):
         request.dsl = _filled(request.dsl, request.expr_template_values)
         return super().Search(request, context)
 
+    def HybridSearch(self, request: Any, context: Any) -> Any:  # noqa: N802
+        for part in request.requests:
+            part.dsl = _filled(part.dsl, part.expr_template_values)
+        return super().HybridSearch(request, context)
+
 
 def _filled(written: str, values: Any) -> str:
     """Put values in: `x in {v}` of paths into JSON becomes a chain, which is all that Lite understands."""
@@ -85,7 +90,9 @@ def _native(value: Any) -> Any:
 def _literal(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_literal, value)) + "]"
-    return str(value) if isinstance(value, int) else '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, (int, float)) else '"' + "".join(_ESCAPES.get(c, c) for c in value) + '"'
 
 
 @contextmanager

@@ -136,7 +136,7 @@ class QdrantServer:
         request = edge.QueryRequest(
             limit=body["limit"],
             query=edge.Query.Nearest(body["query"]["nearest"], body.get("using")),
-            filter=_filter(body["filter"]),
+            filter=_filter(_by_truths(body["filter"], self._shards[name][0])),
             with_payload=body["with_payload"],
             with_vector=body["with_vector"],
         )
@@ -200,6 +200,18 @@ def _vectors(given: dict[str, Any]) -> edge.EdgeVectorParams:
     return edge.EdgeVectorParams(size=given["size"], distance=_DISTANCES[given["distance"]])
 
 
+def _by_truths(given: Any, shard: edge.EdgeShard) -> Any:
+    """Name the points of which a filter wants a truth value: the engine's Python package takes it for a number."""
+    if isinstance(given, list):
+        return [_by_truths(one, shard) for one in given]
+    if not isinstance(given, dict) or not isinstance(given.get("match", {}).get("value"), bool):
+        return {key: _by_truths(one, shard) for key, one in given.items()} if isinstance(given, dict) else given
+    _only(given, {"key", "match"})
+    points, _ = shard.scroll(edge.ScrollRequest(limit=10_000, with_payload=True))
+    wanted = given["match"]["value"]
+    return {"has_id": [_id(point.id) for point in points if (point.payload or {}).get(given["key"]) is wanted]}
+
+
 def _filter(given: dict[str, Any]) -> edge.Filter:
     _only(given, {"must", "should", "must_not"})
     parts = {name: [_condition(one) for one in given[name]] for name in given if given[name] is not None}
@@ -214,6 +226,8 @@ def _condition(given: dict[str, Any]) -> Any:
             return edge.IsEmptyCondition(key)
         case {"key": str(key), "match": {"any": list(values)}, **rest} if not rest:
             return edge.FieldCondition(key, match=edge.MatchAny(values))
+        case {"is_null": {"key": str(key)}, **rest} if not rest:
+            return edge.IsNullCondition(key)
         case {"key": str(key), "range": dict(limits), **rest} if not rest:
             return edge.FieldCondition(key, range=edge.RangeFloat(**limits))
     return _filter(given)
@@ -224,7 +238,7 @@ def _check_indexes(given: Any, indexes: dict[str, dict[str, Any]]) -> None:
     if isinstance(given, list):
         for one in given:
             _check_indexes(one, indexes)
-    elif isinstance(given, dict) and "match" in given:
+    elif isinstance(given, dict) and "any" in given.get("match", {}):
         wanted = {"keyword" if isinstance(value, str) else "integer" for value in given["match"]["any"]}
         if indexes.get(given["key"], {}).get("data_type") not in wanted:
             raise ValueError(f"Index required but not found for {given['key']!r}")

@@ -39,7 +39,7 @@ MADE_FOR_IT = [
     Property(name="heading_path", data_type=DataType.TEXT_ARRAY),
     Property(name="parent_id", **EXACT),
     *(Property(name=n, data_type=DataType.TEXT) for n in ("chunk_prefix", "chunk_links")),
-    Property(name="author", data_type=DataType.TEXT),
+    Property(name="author", **EXACT),
     Property(name="year", data_type=DataType.INT),
     Property(name="weight", data_type=DataType.NUMBER),
     Property(name="draft", data_type=DataType.BOOL),

@@ -41,7 +41,7 @@ _SHARDS = {
 _STOPWORDS = frozenset({"a", "and", "is", "it", "no", "not", "or", "the", "to"})  # some of Weaviate's
 _ASKED = {  # fields of a search that are known here
     "collection", "tenant", "metadata", "limit", "after", "filters", "near_vector", "properties",
-    "uses_123_api", "uses_125_api", "uses_127_api",
+    "bm25_search", "hybrid_search", "uses_123_api", "uses_125_api", "uses_127_api",
 }  # fmt: skip
 
 Condition: TypeAlias = Callable[[str, dict[str, Any]], bool]
@@ -115,6 +115,8 @@ class WeaviateDouble(weaviate_pb2_grpc.WeaviateServicer):  # type: ignore[misc]
             fits = condition(request.filters, kept)
             objects = [(id_, own) for id_, own in objects if fits(id_, own[0])]
         near = nearest(request.near_vector, objects, kept) if request.HasField("near_vector") else None
+        if request.HasField("bm25_search") or request.HasField("hybrid_search"):
+            return [_result(request.metadata, *found) for found in _scored(request, objects, kept)[:limit]]
         ranked = [(id_, kept_, None) for id_, kept_ in objects] if near is None else near
         return [_result(request.metadata, *found) for found in ranked[:limit]]
 
@@ -264,7 +266,7 @@ def _compared(given: Any, name: str, known: dict[str, Any]) -> Condition:
             name in properties
             and any(set(_terms(properties[name], cut, stored=True)).issuperset(terms) for terms in wanted)
         )
-    if type_ not in ("int", "number"):
+    if type_ not in ("int", "number", "boolean"):
         raise Refused(f"no filters by {type_} here")
     compare, values = _COMPARE[given.operator], _values(given, f"value_{type_}")
     return lambda id_, properties: name in properties and any(compare(properties[name], one) for one in values)
@@ -275,6 +277,8 @@ _COMPARE = {
     _OP.OPERATOR_CONTAINS_ANY: lambda own, asked: own == asked,
     _OP.OPERATOR_GREATER_THAN_EQUAL: lambda own, asked: own >= asked,
     _OP.OPERATOR_LESS_THAN: lambda own, asked: own < asked,
+    _OP.OPERATOR_LESS_THAN_EQUAL: lambda own, asked: own <= asked,
+    _OP.OPERATOR_GREATER_THAN: lambda own, asked: own > asked,
 }
 
 
@@ -320,6 +324,30 @@ def nearest(given: Any, objects: list[Any], kept: Kept) -> list[tuple[str, Any, 
     return sorted(found, key=lambda one: one[2])
 
 
+def _scored(request: Any, objects: list[Any], kept: Kept) -> list[tuple[str, Any, None, float]]:
+    """Return objects by words, or by words and a vector together, with their score."""
+    asked = request.bm25_search if request.HasField("bm25_search") else request.hybrid_search
+    if not asked.properties:
+        raise Refused("no properties provided to search by words")
+    words = set(_terms(asked.query, "word", stored=True))
+    found = {}
+    for id_, own in objects:
+        has = [_terms(own[0].get(name, ""), "word", stored=True) for name in asked.properties]
+        score = float(sum(text.count(word) / len(text) for text in has if text for word in words))
+        if score:
+            found[id_] = score
+    by_id = dict(objects)
+    if request.HasField("hybrid_search"):
+        near = nearest(asked, objects, kept)
+        best = max(found.values(), default=1.0)
+        vectors = {id_: 1 / rank for rank, (id_, _, _) in enumerate(near, 1)}
+        alpha = asked.alpha_param if asked.use_alpha_param else asked.alpha
+        found = {
+            id_: (1 - alpha) * found.get(id_, 0.0) / best + alpha * vectors.get(id_, 0.0) for id_ in {*found, *vectors}
+        }
+    return [(id_, by_id[id_], None, found[id_]) for id_ in sorted(found, key=lambda id_: -found[id_])]
+
+
 def _only(given: Any) -> bytes:
     if len(given.vectors) != 1 or given.vectors[0].type != base_pb2.Vectors.VECTOR_TYPE_SINGLE_FP32:
         raise Refused("near vector: one vector of 32-bit floats is known here")
@@ -347,9 +375,11 @@ def _floats(given: bytes) -> np.ndarray[Any, Any]:
 # ---- answers
 
 
-def _result(wanted: Any, id_: str, kept: Any, distance: float | None) -> Any:
+def _result(wanted: Any, id_: str, kept: Any, distance: float | None, score: float | None = None) -> Any:
     properties, vectors = kept
     made = search_get_pb2.SearchResult()
+    if wanted.score and score is not None:
+        made.metadata.score, made.metadata.score_present = score, True
     if wanted.uuid:
         made.metadata.id = id_
         made.metadata.id_as_bytes = uuid.UUID(id_).bytes

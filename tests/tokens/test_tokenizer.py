@@ -102,13 +102,28 @@ WRITTEN = st.lists(st.sampled_from([*MARKS, "<|endoftext|>", "a", "It's", "12", 
 
 @pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
 @given(st.data())
-def test_counts_of_paragraphs_add_up(encoding: str, data: st.DataObject) -> None:
+def test_counts_of_parts_add_up(encoding: str, data: st.DataObject) -> None:
     tokenizer = TiktokenTokenizer(encoding)
     text = data.draw(WRITTEN | st.text(max_size=60))
-    parts = tokenizer.paragraphs(text)
+    if data.draw(st.booleans()):  # long enough to be cut within
+        middle = data.draw(st.lists(st.sampled_from([*MARKS, "bees", "Hive's", "a", "é"]), min_size=80, max_size=90))
+        text = f"{text} {''.join(middle)} two words {text}"
+    parts = tokenizer.parts(text)
     assert "".join(parts) == text
     assert sum(map(tokenizer.count, parts)) == tokenizer.count(text)
     assert TokenCache(tokenizer).count_joined(text) == tokenizer.count(text)
+    assert TokenCache(tokenizer).count(text) == tokenizer.count(text)
+
+
+def test_a_passage_is_encoded_once_whatever_stands_around_it() -> None:
+    cache = TokenCache(TiktokenTokenizer("cl100k_base"))
+    passage = "Bees live in hives, " * 20 + "and a hive has one queen."
+    asked: list[str] = []
+    known = cache.tokenizer.count_many
+    cache.tokenizer.count_many = lambda texts: (asked.extend(texts), known(texts))[1]  # type: ignore[method-assign]
+    assert cache.count(passage) == cache.tokenizer.count(passage)
+    assert cache.count_joined(f"[1] {passage}\n\n[2] Wasps.") == cache.tokenizer.count(f"[1] {passage}\n\n[2] Wasps.")
+    assert sum(map(len, asked)) < len(passage) + 60
 
 
 @pytest.mark.parametrize("text", ["One.\n\n/two", "One\n\n \ntwo", "One.\n\n\n\ntwo", "One.\n\n\u3000\n\ntwo"])
@@ -122,7 +137,7 @@ def test_an_encoding_that_is_not_known_counts_texts_as_they_are() -> None:
     joining = tiktoken.Encoding(
         "cl100k_base", pat_str="(?s).+", mergeable_ranks=known._mergeable_ranks, special_tokens={}
     )
-    assert TiktokenTokenizer(joining).paragraphs("One.\n\nTwo.") == ["One.\n\nTwo."]
+    assert TiktokenTokenizer(joining).parts("One.\n\nTwo.") == ["One.\n\nTwo."]
 
 
 def test_encodings_that_part_line_ends_otherwise_at_the_end_count_texts_as_they_are(

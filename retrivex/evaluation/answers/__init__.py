@@ -5,8 +5,8 @@
 
 from retrivex.evaluation.answers.answer_rows import AnsweredRows, answer_rows, answer_sets
 from retrivex.evaluation.answers.measures import answer_measures
-from retrivex.evaluation.answers.model import Model, ModelReply, ModelRequest, Usage
 from retrivex.evaluation.answers.prompts import answer_request
+from retrivex.model.asking import Model, ModelReply, ModelRequest, Usage
 
 __all__ = [
     "AnsweredRows",

@@ -9,10 +9,10 @@ from functools import partial
 
 from retrivex.errors import RetrivexError
 from retrivex.evaluation.answers.measures import SetScorer, answer_measures, classes_of, set_scorer
-from retrivex.evaluation.answers.model import Model, Usage
 from retrivex.evaluation.answers.prompts import answer_request
 from retrivex.evaluation.questions.evidence import EvidenceSet, Question
 from retrivex.evaluation.run.results import Row
+from retrivex.model.asking import Model, Usage
 
 NOT_GENERATED = "answers were not generated: no endpoint was given"
 """What a report says where there was no model."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from retrivex.errors import EndpointError, describe_cause, install_hint, quoted
-from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.model import ModelReply, ModelRequest, Usage
+from retrivex.model.asking import ModelReply, ModelRequest, Usage
+from retrivex.stores.answer_cache import AnswerCache, KeptAnswer, cache_key
 from retrivex.text.addresses import Confidential, find_fault, without_credentials
 from retrivex.tokens.spend_cap import SpendCap
 from retrivex.tokens.tokenizer import get_tokenizer, without_surrogates

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from retrivex.evaluation.answers.model import ModelRequest
 from retrivex.evaluation.questions.evidence import Question
+from retrivex.model.asking import ModelRequest
 from retrivex.prompts.wording import CHINESE, wording
 
 NO_ANSWER = ("unanswerable", "无法回答")

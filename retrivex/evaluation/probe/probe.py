@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrivex.errors import EndpointError, OrderingError, RetrivexError, quoted
-from retrivex.evaluation.answers.model import Model, ModelReply, ModelRequest, Usage
 from retrivex.evaluation.probe.needles import Haystack, Needle, fill, hide, make_needles, plain_sentences
 from retrivex.evaluation.probe.position_fit import PositionFit, fit_positions
+from retrivex.model.asking import Model, ModelReply, ModelRequest, Usage
 from retrivex.ordering.profile import PositionProfile
 from retrivex.tokens.tokenizer import Tokenizer, TokenizerSpec, get_tokenizer
 

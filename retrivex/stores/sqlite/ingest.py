@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from retrivex.errors import StoreError
-from retrivex.model.chunk import Chunk
+from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
+from retrivex.model.header import chunk_header
 from retrivex.stores.sqlite.fts import index_terms
 from retrivex.stores.sqlite.record import Record
 from retrivex.stores.sqlite.rows import FIELDS
@@ -69,7 +70,7 @@ def write(connection: sqlite3.Connection, record: Record) -> PutResult:
                 scopes[chunk.metadata.scope],
                 *row,
                 *tokens,
-                *terms_of(chunk.metadata.heading_path, chunk.metadata.prefix, chunk.text),
+                *terms_of(_above(chunk.metadata), chunk.metadata.prefix, chunk.text),
             )
             for chunk, row, tokens in zip(record.chunks, record.chunk_rows, record.token_rows, strict=True)
         ),
@@ -111,6 +112,12 @@ def terms_of(headings: Sequence[str] | None, prefix: str | None, text: str) -> t
     """Return what full-text search reads of the headings above a chunk with its prefix, and of its text."""
     above = "\n".join([*(headings or ()), *([prefix] if prefix else ())])
     return index_terms(above) or above or None, index_terms(text)
+
+
+def _above(metadata: ChunkMetadata) -> Sequence[str]:
+    """Return the header of a chunk, and the headings above it that the header does not name."""
+    header, headings = chunk_header(metadata), metadata.heading_path or ()
+    return [header, *(heading for heading in headings if heading not in header)] if header else headings
 
 
 def _parent_scope(document: Document, parent: Chunk | str) -> str | None:

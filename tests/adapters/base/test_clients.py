@@ -6,8 +6,27 @@ from typing import Any
 
 import pytest
 
-from retrivex.adapters.base.clients import either_client, is_url, split_url
+from retrivex.adapters.base.clients import either_client, is_url, needs_client, split_url
 from retrivex.errors import StoreError
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ImportError("No module named 'psycopg'", name="psycopg"), "retrivex.adapters.pgvector needs psycopg 3: pip"),
+        (ImportError("no pq wrapper available"), "retrivex.adapters.pgvector needs psycopg 3: pip"),
+        (
+            ImportError("cannot import name 'x' from 'psycopg' (/home/me/retrivex/.venv/x.py)", name="psycopg"),
+            r"needs psycopg 3: .*retrivex-rag\[pgvector\]",
+        ),
+        # what is broken here, or has an extra of its own, says so itself
+        (ImportError("cannot import name 'T'", name="retrivex.adapters.pgvector.table"), "^cannot import name 'T'$"),
+        (ImportError("caching needs cachetools: pip install 'retrivex-rag[cache]'"), "^caching needs cachetools"),
+    ],
+)
+def test_an_import_that_fails_names_what_is_missing(error: ImportError, said: str) -> None:
+    with pytest.raises(ImportError, match=said), needs_client("pgvector", "psycopg 3"):
+        raise error
 
 
 class Client:

@@ -31,6 +31,8 @@ from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever  # noqa: 
 
 
 class _OverServer(VectorContract):
+    has_words = False
+
     @pytest.fixture(autouse=True)
     def _with_server(self, chroma: ChromaServer) -> None:
         self.chroma = chroma
@@ -68,6 +70,7 @@ class TestByWindows(_OverServer):
 
 
 class TestInTheClientItself(VectorContract):
+    has_words = False
     holds_duplicates = False
 
     def _made(self, chunks: Sequence[Chunk], **options: Any) -> StoreUnderTest:

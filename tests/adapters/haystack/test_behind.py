@@ -10,11 +10,13 @@ from retrivex import RetrievalConfig
 
 pytest.importorskip("haystack", reason="needs haystack-ai")
 
-from haystack import Document
-from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack import Document, component
+from haystack.components.preprocessors import HierarchicalDocumentSplitter
+from haystack.components.retrievers import AutoMergingRetriever, TextEmbeddingRetriever
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from support.haystack_world import BEES, Found, contents, filled
 
-from retrivex.adapters.haystack import RetriVexRetriever
+from retrivex.adapters.haystack import RetriVexRanker, RetriVexRetriever
 
 pytestmark = pytest.mark.integration
 
@@ -57,6 +59,49 @@ def test_filters_that_are_set_later_count_and_other_kinds_are_left_alone() -> No
         """Keeps results back in a way of its own."""
 
     assert contents(RetriVexRetriever(Own(filled(BEES)), CONFIG, fetch_k=1).run("queen")) == ["A hive has one queen."]
+
+
+@component
+class Embedder:
+    """Knows queens."""
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": [1.0, 0.0]}
+
+
+def test_a_retriever_with_its_embedder_is_looked_into() -> None:
+    known = [
+        Document(id=piece.id, content=piece.content, meta=piece.meta, embedding=[float("queen" in piece.content), 0.1])
+        for piece in BEES
+        if piece.content
+    ]
+    inside = InMemoryEmbeddingRetriever(filled(known))
+    retriever = RetriVexRetriever(TextEmbeddingRetriever(retriever=inside, text_embedder=Embedder()), CONFIG, fetch_k=1)
+    assert contents(retriever.run("queen")) == GROWN
+    inside.filters = EVERYTHING
+    assert contents(retriever.run("queen")) == ["A hive has one queen."]
+
+
+def test_a_query_of_ones_own_may_filter() -> None:
+    base = InMemoryBM25Retriever(filled(BEES))
+    retriever = RetriVexRetriever(base, CONFIG, fetch_k=1)
+    base._custom_query = {"bool": {"filter": []}}  # as retrievers of Elasticsearch and OpenSearch keep it
+    assert contents(retriever.run("queen")) == ["A hive has one queen."]
+
+
+def test_behind_auto_merging_leaves_grow_inside_their_parent_and_parents_stay() -> None:
+    text = "Bees live in hives. A hive has one queen. She lays all eggs. Drones do not work. They leave. Wasps do not."
+    splitter = HierarchicalDocumentSplitter(block_sizes={12, 4}, split_overlap=0, split_by="word")
+    documents = splitter.run([Document(content=text)])["documents"]
+    leaves = [document for document in documents if not document.meta["__children_ids"]]
+    store = filled(documents)
+    found = AutoMergingRetriever(store, threshold=0.5).run([*leaves[:2], leaves[4]])["documents"]
+    assert sorted(len(document.meta["__children_ids"]) for document in found) == [0, 3]
+    made = RetriVexRanker(CONFIG, document_store=store).run("queen", found)
+    shown = " ".join(contents(made))
+    assert "one queen. She" in shown
+    assert all(shown.count(word) == 1 for word in ("live", "queen.", "lays"))
 
 
 @pytest.mark.parametrize("documents", [[Document(content="A hive has one queen.")], []])

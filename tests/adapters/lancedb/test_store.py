@@ -50,6 +50,11 @@ class _OnDisk(VectorContract):
         assert store.warnings == ()
         return StoreUnderTest(store, lambda: len(self.asked), folder.cleanup)
 
+    def make_for_words(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        made = self.make(chunks)
+        made.store.collection._sync.open_table(NAME).create_fts_index("text")  # type: ignore[attr-defined]
+        return made
+
 
 class TestByWindows(_OnDisk):
     make_id = None

@@ -14,15 +14,22 @@ from retrivex import RetrievalConfig
 
 pytest.importorskip("langchain_core")
 
-from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
+from langchain_classic.retrievers import (
+    ContextualCompressionRetriever,
+    EnsembleRetriever,
+    MultiVectorRetriever,
+    ParentDocumentRetriever,
+)
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document
 from langchain_core.retrievers import RetrieverLike
 from langchain_core.runnables import ConfigurableField
+from langchain_core.stores import InMemoryByteStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore, VectorStoreRetriever
 from langchain_qdrant import QdrantVectorStore
+from langchain_text_splitters import CharacterTextSplitter
 from support.langchain_world import BEES, QUESTION, ROOMY, Bags, Fixed, cut
 
 from retrivex.adapters.langchain import RetriVexRetriever
@@ -90,6 +97,89 @@ def test_retrievers_by_words_and_ensembles_are_looked_into(kind: str) -> None:
     ]
 
 
+def by_parents(kind: str = "memory", *, vectors: VectorStore | None = None, **given: Any) -> ParentDocumentRetriever:
+    """Sentences are found, lines are shown."""
+    stores: dict[str, Any] = {"byte_store": InMemoryByteStore()} if kind == "bytes" else {"docstore": InMemoryStore()}
+    return ParentDocumentRetriever(
+        vectorstore=InMemoryVectorStore(Bags()) if vectors is None else vectors,
+        child_splitter=CharacterTextSplitter(separator=".", chunk_size=1, chunk_overlap=0),
+        parent_splitter=CharacterTextSplitter(separator="\n", chunk_size=1, chunk_overlap=0),
+        search_kwargs={"k": 1},
+        **{**stores, **given},
+    )
+
+
+LINES = Document(
+    "Bees live in hives. They are warm.\nA hive has one queen. She lays eggs.\nDrones do not work. They fly.",
+    metadata={"source": "bees.md"},
+)
+
+
+@pytest.mark.parametrize("kind", ["memory", "bytes"])
+def test_parents_have_the_neighbours_that_their_docstore_holds(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    base = by_parents(kind)
+    base.add_documents([LINES])
+    assert [document.page_content for document in base.invoke("queen")] == ["A hive has one queen. She lays eggs."]
+    with caplog.at_level(logging.INFO, "retrivex.adapters"):
+        retriever = RetriVexRetriever(base, CONFIG)
+    assert "found behind the base retriever" in caplog.text
+    made = retriever.compose("queen")
+    assert [span.chunk_ids for span in made.spans] == [[0, 1, 2]]
+    assert made.warnings == ()
+    base.add_documents([Document("Wasps have a queen, queen.", metadata={"source": "wasps.md"})])
+    assert shown(retriever, "Wasps") == ["Wasps have a queen, queen."]
+
+
+def test_hits_on_summaries_show_the_originals_with_their_neighbours() -> None:
+    summaries = InMemoryVectorStore.from_documents(
+        [Document(text, metadata={"doc_id": str(n)}) for n, text in enumerate(["homes", "monarchy", "work"])], Bags()
+    )
+    base = MultiVectorRetriever(vectorstore=summaries, docstore=InMemoryStore(), search_kwargs={"k": 1})
+    base.docstore.mset(
+        [(str(n), Document(piece.page_content, metadata={"source": "b"})) for n, piece in enumerate(BEES)]
+    )
+    # the fourth has no summary: the base can never show it, and neither is it anybody's neighbour
+    assert shown(RetriVexRetriever(base, CONFIG), "work") == ["A hive has one queen. She lays all eggs."]
+
+
+class OwnParents(ParentDocumentRetriever):
+    """Keeps results back in a way of its own."""
+
+
+class OwnStore(InMemoryStore):
+    """Keeps values back in a way of its own."""
+
+
+@pytest.mark.parametrize(
+    "kind", ["filter", "derived", "derived store", "vectors elsewhere", "no names", "another tenant", "no documents"]
+)
+def test_parents_that_may_be_kept_back_are_left_alone(kind: str) -> None:
+    vectors = QdrantVectorStore.from_documents([Document("x")], Bags(), location=":memory:", collection_name="bees")
+    base = by_parents(**{"docstore": OwnStore()} if kind == "derived store" else {})
+    if kind == "vectors elsewhere":  # of which nobody says which parents they lead to
+        base = by_parents(vectors=vectors)
+    if kind == "another tenant":  # whose vectors are others, with the same documents' store
+        by_parents(docstore=base.docstore).add_documents([LINES])
+    lines = (
+        Document("A hive has one queen. She lays eggs.", metadata=LINES.metadata) if kind == "another tenant" else LINES
+    )
+    base.add_documents([Document(lines.page_content) if kind == "no names" else lines])
+    if kind == "derived":
+        base = OwnParents(
+            **{name: getattr(base, name) for name in ParentDocumentRetriever.model_fields if name != "byte_store"}
+        )
+    if kind == "filter":
+        base.search_kwargs["filter"] = lambda one: True
+    if kind == "no documents":
+        base.docstore.mset([("text", "only a text")])
+        base.vectorstore.add_texts(["drones"], [{"doc_id": "text"}])
+        assert len(RetriVexRetriever(base, CONFIG).compose("queen").spans[0].chunks) == 3
+        return
+    made = RetriVexRetriever(base, CONFIG).compose("queen")
+    assert [span.text for span in made.spans] == ["A hive has one queen. She lays eggs."]
+    assert bool(made.warnings) == (kind != "another tenant")
+
+
 class Own(VectorStoreRetriever):
     """Keeps results back in a way of its own."""
 
@@ -136,6 +226,12 @@ def test_what_a_call_configures_reaches_the_base() -> None:
         retriever.batch(["one queen"], {"configurable": only})[0],
     ):
         assert [document.page_content for document in made] == ["A nest has one queen."]
+    for composed in (
+        retriever.compose("one queen", {"configurable": only}),
+        asyncio.run(retriever.acompose("one queen", config={"configurable": only})),
+        retriever.compose(question="one queen", config={"configurable": only}),  # type: ignore[call-arg]
+    ):
+        assert [span.text for span in composed.spans] == ["A nest has one queen."]
     assert len(retriever.invoke("one queen")) == 2
 
 
@@ -218,3 +314,20 @@ def test_ids_of_document_and_number_are_asked_for(id_of: str, chunk_ids: list[in
     made = RetriVexRetriever(Elsewhere(pieces).as_retriever(), CONFIG, fetch_k=1).compose("one queen")
     assert made.spans[0].chunk_ids == chunk_ids
     assert bool(made.warnings) == (chunk_ids == [1])
+
+
+@pytest.mark.parametrize("kind", [MultiVectorRetriever, ParentDocumentRetriever])
+def test_hits_on_summaries_show_their_originals_with_neighbours(kind: type[MultiVectorRetriever]) -> None:
+    questions = [Document(f"question {n} {word}", metadata={"of": str(n)}) for n, word in enumerate(("a", "monarch"))]
+    originals = InMemoryStore()
+    originals.mset([(str(n), piece) for n, piece in enumerate(BEES)])
+    more = {"child_splitter": CharacterTextSplitter()} if kind is ParentDocumentRetriever else {}
+    base = kind(
+        vectorstore=InMemoryVectorStore.from_documents(questions, Bags()),
+        docstore=originals, id_key="of", search_kwargs={"k": 1}, **more,
+    )  # fmt: skip
+    retriever = RetriVexRetriever(base, CONFIG)
+    assert shown(retriever, "monarch") == ["Bees live in hives. A hive has one queen. She lays all eggs."]
+    assert retriever.compose("monarch").warnings == ()
+    base.search_kwargs["filter"] = lambda one: True
+    assert shown(retriever, "monarch") == ["A hive has one queen."]

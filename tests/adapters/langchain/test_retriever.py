@@ -449,6 +449,12 @@ def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyP
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"pip install 'retrivex-rag\[langchain\]'"):
         importlib.import_module("retrivex.adapters.langchain")
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "retrivex.adapters.base.behind", None)
+    for name in [name for name in sys.modules if name.startswith("retrivex.adapters.langchain")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r"^import of retrivex\.adapters\.base\.behind halted"):
+        importlib.import_module("retrivex.adapters.langchain")
 
 
 # ---- the example

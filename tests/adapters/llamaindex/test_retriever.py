@@ -294,10 +294,10 @@ def test_levels_of_a_hierarchy_are_not_mixed(text: str) -> None:
     at = next(n for n in range(1, len(leaves) - 1) if leaves[n].prev_node and leaves[n + 1].prev_node)
     store = SimpleDocumentStore()
     store.add_documents(nodes)
-    # this parser tells leaves only what comes before them: the other way is seen from the nodes together
-    for given, last in [({"docstore": store}, at), ({"chunk_store": nodes}, at + 1)]:
+    # this parser tells leaves only what comes before them: the other way is known to their parents
+    for given in ({"docstore": store}, {"chunk_store": nodes}):
         made = RetriVexRetriever(Fixed([(leaves[at], 1.0)]), ROOMY, **given).retrieve(QUESTION)  # type: ignore[arg-type]
-        assert ids_of(made) == [[leaf.node_id for leaf in leaves[at - 1 : last + 1]]]
+        assert ids_of(made) == [[leaf.node_id for leaf in leaves[at - 1 : at + 2]]]
         # offsets in the parent are none in the document
         assert not made[0].node.metadata["exact"]
         assert "".join(made[0].text.split()) in "".join(text.split())

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("milvus_lite")
 
-from pymilvus import DataType
+from pymilvus import DataType, Function, FunctionType
 from support.examples import run_example
 from support.milvus_collections import AsyncMilvusClient, Server, numbers, with_async
 from support.milvus_server import LiteServicer, milvus_server
@@ -46,6 +47,29 @@ class _OverMilvus(VectorContract):
         store = MilvusChunkStore(
             server.client, name, fields=self.fields, make_id=self.make_id(), timeout_s=100, **options
         )
+        return StoreUnderTest(store, lambda: len(server.asked), lambda: server.client.drop_collection(name))
+
+    def make_for_words(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        server, fields = self.server, self.fields
+        name = f"words_{next(numbers)}"
+        schema = server.client.create_schema(auto_id=False, enable_dynamic_field=True)
+        schema.add_field("pk", DataType.VARCHAR, is_primary=True, max_length=2000)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=8)
+        schema.add_field("text", DataType.VARCHAR, max_length=2000, enable_analyzer=True)
+        schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+        schema.add_function(
+            Function("bm25", FunctionType.BM25, input_field_names=["text"], output_field_names=["sparse"])
+        )
+        params = server.client.prepare_index_params()
+        params.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        params.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        server.client.create_collection(name, schema=schema, index_params=params)
+        embeddings = [[float(x) for x in np.asarray(chunk.embedding)] for chunk in chunks]
+        rows = [
+            {"pk": colon_id(*c.key), "vector": v, **fields.payload(c)} for c, v in zip(chunks, embeddings, strict=True)
+        ]
+        server.client.insert(name, rows)
+        store = MilvusChunkStore(server.client, name, fields=fields, timeout_s=5)
         return StoreUnderTest(store, lambda: len(server.asked), lambda: server.client.drop_collection(name))
 
     def make_down(self) -> MilvusChunkStore:

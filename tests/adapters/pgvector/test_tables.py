@@ -27,12 +27,7 @@ from support.scanning import scanned  # noqa: E402
 from retrivex.adapters.base.collection import ByIds  # noqa: E402
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
 from retrivex.adapters.base.store import VectorChunkStore  # noqa: E402
-from retrivex.adapters.pgvector import (  # noqa: E402
-    PGVECTORSTORE,
-    PgvectorChunkStore,
-    PgvectorCollection,
-    PgvectorRetriever,
-)
+from retrivex.adapters.pgvector import PGVECTORSTORE, PgvectorChunkStore, PgvectorCollection, PgvectorRetriever  # noqa: E402
 
 # ---- names, types, indexes
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import uuid
+import zlib
 from collections.abc import Sequence
 from typing import Any
 from unittest import mock
@@ -53,6 +55,35 @@ class _Local(VectorContract):
         store = QdrantChunkStore(client, NAME, make_id=type(self).make_id, **options)
         return StoreUnderTest(store, lambda: len(asked), client.close)
 
+    def make_for_words(self, chunks: Sequence[Chunk]) -> StoreUnderTest:
+        client = QdrantClient(":memory:")
+        client.create_collection(
+            NAME,
+            vectors_config=models.VectorParams(size=8, distance=models.Distance.COSINE),
+            sparse_vectors_config={"words": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        )
+        points = [
+            models.PointStruct(
+                id=uuid5_id(*chunk.key),
+                vector={"": np.asarray(chunk.embedding).tolist(), "words": _sparse(_count_words(chunk.text))},
+                payload=FieldMap().payload(chunk),
+            )
+            for chunk in chunks
+        ]
+        client.upsert(NAME, points)
+        store = QdrantChunkStore(client, NAME, words_name="words", embed_words=_count_words)
+        return StoreUnderTest(store, lambda: 0, client.close)
+
+
+def _count_words(text: str) -> dict[int, float]:
+    """Weigh a word by how often it is there; its index is made of its letters."""
+    words = re.findall(r"\w+", text.lower())
+    return {zlib.crc32(word.encode()): float(words.count(word)) for word in words}
+
+
+def _sparse(weights: dict[int, float]) -> models.SparseVector:
+    return models.SparseVector(indices=list(weights), values=list(weights.values()))
+
 
 def _noted(call: Any, asked: list[str]) -> Any:
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -72,6 +103,8 @@ class TestLocalByIds(_Local):
 
 class _Served(VectorContract):
     """The engine behind a server; requests are counted where they arrive, and the async client is used for `afetch`."""
+
+    make_for_words = _Local.make_for_words  # the engine's Python package takes no fusion
 
     make_id: MakeId | None = None
 

@@ -20,7 +20,7 @@ import weaviate
 from grpc import StatusCode
 from httpx import Response
 from support.examples import run_example
-from support.vector_contract import CountsContract
+from support.vector_contract import CountsContract, WhereContract, WordsContract
 from support.weaviate_collections import EXACT, MADE_FOR_IT, REAL, Server, needs_double, ports
 from support.weaviate_server import weaviate_server
 from weaviate.classes.config import DataType, Property
@@ -42,7 +42,7 @@ from retrivex.testing import StoreUnderTest, contract_chunks, odd_ids
 pytestmark = pytest.mark.integration
 
 
-class _OverWeaviate(CountsContract):
+class _OverWeaviate(CountsContract, WhereContract, WordsContract):
     make_id: Callable[..., MakeId | None]
     most_in_a_request = WeaviateCollection.batch_limit
     properties: Sequence[Property] | None = None

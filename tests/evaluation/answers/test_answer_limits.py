@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrivex.errors import StoreError
-from retrivex.evaluation.answers.answer_cache import AnswerCache, KeptAnswer, cache_key
-from retrivex.evaluation.answers.model import Usage
+from retrivex.model.asking import Usage
+from retrivex.stores.answer_cache import AnswerCache, KeptAnswer, cache_key
 from retrivex.tokens.spend_cap import SpendCap
 
 

@@ -13,11 +13,11 @@ from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.integration
 
-PAGE = ROOT / "docs" / "howto" / "service.md"
+PAGES = sorted((ROOT / "docs" / "howto").glob("service*.md"))
 
 
 def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     blocks = re.findall(
         r"^\*Needs a running service\.\*\n\n```(bash|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
     )
@@ -28,16 +28,16 @@ def test_every_block_that_needs_a_running_service_runs(tmp_path: Path) -> None:
         for kind, block in blocks:
             source = block.replace("http://127.0.0.1:8080", service.address)
             if kind == "python":
-                assert run(source, PAGE.name, tmp_path)
+                assert run(source, "service.md", tmp_path)
             else:
                 commands = source.replace("curl -s", "curl --fail-with-body -s")
-                assert run_commands(commands, PAGE.name, tmp_path)
+                assert run_commands(commands, "service.md", tmp_path)
 
 
 def test_the_tables_name_every_operation_and_setting(client: Any) -> None:
     from retrivex.service.settings import Settings  # noqa: PLC0415
 
-    text = PAGE.read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for path in client.get("/openapi.json").json()["paths"]:
         assert path.removesuffix("/batch") in text
     settings = text.split("## Settings")[1].split("\n## ")[0]

@@ -18,7 +18,7 @@ from retrivex.service.keys import Keys
 
 pytestmark = pytest.mark.integration
 
-PAGE = (ROOT / "docs" / "howto" / "service.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "service_clients.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("## From Python, TypeScript and Go\n")[1].split("\n## ")[0]
 EXAMPLES = ROOT / "examples" / "service"
 FILES = {"python": "python/ask.py", "typescript": "node/ask.ts", "go": "go/main.go"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.search.server import SearchServer
-from support.vector_contract import CountsContract
+from support.vector_contract import CountsContract, WhereContract, WordsContract
 
 from retrivex import Chunk
 from retrivex.adapters.base.fields import FieldMap, MakeId
@@ -98,7 +98,7 @@ def counted(client: Any) -> Callable[[], int]:
     return lambda: len(sent)
 
 
-class SearchContract(CountsContract):
+class SearchContract(CountsContract, WhereContract, WordsContract):
     """The contract, by ids or by windows, on a real server where the environment names one."""
 
     kit: Kit

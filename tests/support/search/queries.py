@@ -115,6 +115,8 @@ _OF_A_FIELD: dict[str, set[str] | None] = {
     "term": None,
     "range": {"gte", "gt", "lte", "lt"},
     "match": {"query"},
+    "prefix": {"value"},
+    "wildcard": {"value"},
     "knn": {"vector", "k", "filter"},
 }
 
@@ -174,7 +176,19 @@ class Query:
     def _exists(self, body: Any, id: str) -> float | None:
         path = body["field"]
         mapped = any(known == path or known.startswith(f"{path}.") for known in self.fields)
-        return 1.0 if mapped and values_at(self.index.records[id], path) else None
+        kept = self._kept(path, id) if "of" in self.fields.get(path, {}) else values_at(self.index.records[id], path)
+        return 1.0 if mapped and kept else None
+
+    def _prefix(self, body: Any, id: str) -> float | None:
+        path, asked = _only(body, "prefix")
+        return 1.0 if any(str(value).startswith(asked["value"]) for value in self._kept(path, id)) else None
+
+    def _wildcard(self, body: Any, id: str) -> float | None:
+        path, asked = _only(body, "wildcard")
+        parts = re.findall(r"\\.|[*?]|[^\\*?]+", asked["value"], re.S)
+        shapes = {"*": ".*", "?": "."}
+        shape = "".join(shapes.get(one) or re.escape(one[1:] if one[0] == "\\" else one) for one in parts)
+        return 1.0 if any(re.fullmatch(shape, str(value), re.S) for value in self._kept(path, id)) else None
 
     def _term(self, body: Any, id: str) -> float | None:
         path, value = _only(body, "term")
@@ -191,6 +205,10 @@ class Query:
                 return 1.0 if has & {float(value) for value in wanted} else None
             except ValueError as error:
                 raise BadQueryError("query_shard_exception", f"failed to create query: {error}") from error
+        if self.fields[path]["type"] == "boolean":
+            if not all(value in (True, False, "true", "false") for value in wanted):
+                raise BadQueryError("query_shard_exception", "Can't parse boolean value, expected [true] or [false]")
+            return 1.0 if has & {str(value).lower() for value in wanted} else None
         return 1.0 if any(str(value) in has for value in wanted) else None
 
     def _kept(self, path: str, id: str) -> set[Any]:
@@ -208,6 +226,8 @@ class Query:
             return {word for value in has for word in WORDS.findall(str(value).lower())}
         if known["type"] in NUMBERS:
             return {float(value) for value in has}
+        if known["type"] == "boolean":
+            return {str(value).lower() for value in has}
         return {str(value) for value in has if len(str(value)) <= known.get("ignore_above", 2**31)}
 
     def _range(self, body: Any, id: str) -> float | None:

@@ -150,7 +150,7 @@ class RequestCases(OnServer):
             ({"index": ""}, "the collection is ''"),
             ({"client": "http://localhost"}, "client is str"),
             ({"async_client": "http://localhost"}, "async_client is str"),
-            ({"search": "hybrid"}, "search is 'hybrid'"),
+            ({"search": "meaning"}, "search is 'meaning'"),
             ({"embed": None}, "embed is missing"),
             ({"fields": "elastic"}, "fields is 'elastic'"),
         ],
