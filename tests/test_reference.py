@@ -34,7 +34,7 @@ def _exports() -> dict[str, list[str]]:
 
 def _imports() -> set[tuple[str, str]]:
     """Return what the programs of pages and examples import from the package."""
-    pages = [*PAGES, ROOT / "README.md"]
+    pages = [page for page in (*PAGES, ROOT / "README.md") if page.stem != "recipes"]  # for those who change the code
     programs = [block for page in pages for block in BLOCK.findall(page.read_text(encoding="utf-8"))]
     programs += [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
     found = set()
@@ -63,12 +63,16 @@ WITHOUT_EXAMPLE = {
     "retrivex.adapters.llamaindex.DocstoreChunkStore",
     "retrivex.adapters.llamaindex.DocstoreParentStore",
     "retrivex.adapters.llamaindex.ScopedQuery",
+    "retrivex.adapters.llamaindex.VectorStoreChunkStore",
     "retrivex.adapters.llamaindex.chunk_store_from_nodes",
     "retrivex.adapters.milvus.MilvusCollection",
     "retrivex.adapters.opensearch.OpenSearchCollection",
     "retrivex.adapters.pgvector.PgvectorCollection",
     "retrivex.adapters.qdrant.QdrantCollection",
     "retrivex.adapters.weaviate.WeaviateCollection",
+    # a protocol, and what asks a model
+    "retrivex.retrieval.headers.Headers",
+    "retrivex.retrieval.headers.ModelHeaders",
     # parts of others, which nobody makes alone
     "retrivex.evaluation.probe.PositionFit",
     "retrivex.evaluation.probe.ProbeResult",
@@ -99,7 +103,7 @@ DOCUMENTED = (
 )
 PUBLIC = {(module, name) for module, names in EXPORTS.items() for name in names} | _imports()
 SHOWN = sorted(
-    {(module, name) for module in ON_PAGE for name in EXPORTS.get(module, [])}
+    {(module, name) for module in ON_PAGE for name in EXPORTS.get(module, []) if name not in SAME_EVERYWHERE}
     | {tuple(directive.rsplit(".", 1)) for directive in ON_PAGE if directive not in MODULES}
 )
 

@@ -171,12 +171,26 @@ def make_headers(spec: str) -> TemplateHeaders:
     ------
     ChunkError
         If it is neither.
+
+    Examples
+    --------
+    >>> make_headers("From {path}").name
+    'template From {path}'
     """
     return TemplateHeaders("{path}" if spec == "path" else spec)
 
 
 def put_headers(document: Document, chunks: Sequence[Chunk], headers: Headers) -> list[Chunk]:
-    """Return chunks with their headers, in one line of at most 1,000 characters each."""
+    r"""Return chunks with their headers, in one line of at most 1,000 characters each.
+
+    Examples
+    --------
+    >>> from retrivex.chunking import get_chunker
+    >>> page = Document("bees.md", "# Bees\n\n## Night\n\nThey sleep.", format="markdown", title="Bees")
+    >>> chunks = put_headers(page, get_chunker("markdown").chunk(page), make_headers("path"))
+    >>> [indexed_text(chunk).splitlines()[0] for chunk in chunks]
+    ['Bees > Night']
+    """
     return [with_header(*pair) for pair in zip(chunks, headers.write(document, chunks), strict=True)]
 
 

@@ -327,7 +327,9 @@ def test_hits_on_summaries_show_their_originals_with_neighbours(kind: type[Multi
         docstore=originals, id_key="of", search_kwargs={"k": 1}, **more,
     )  # fmt: skip
     retriever = RetriVexRetriever(base, CONFIG)
-    assert shown(retriever, "monarch") == ["Bees live in hives. A hive has one queen. She lays all eggs."]
+    assert shown(retriever, "monarch") == [
+        "Bees live in hives. A hive has one queen."
+    ]  # no question leads to the third
     assert retriever.compose("monarch").warnings == ()
     base.search_kwargs["filter"] = lambda one: True
     assert shown(retriever, "monarch") == ["A hive has one queen."]

