@@ -101,6 +101,9 @@ class FieldTest:
 ROUNDED: Mapping[str, Any] = {"min": math.ceil, "max": math.floor, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number, for fields that hold no others."""
 
+OUTWARDS: Mapping[str, Any] = {"min": math.floor, "max": math.ceil, "above": math.floor, "below": math.ceil}
+"""What makes a bound a whole number that lets through what the bound does."""
+
 SQL_TESTS = {
     "min": "{0} >= {1}", "max": "{0} <= {1}", "above": "{0} > {1}", "below": "{0} < {1}",
     "contains": "strpos({0}, {1}) > 0", "starts": "starts_with({0}, {1})", "ends": "right({0}, length({1})) = {1}",

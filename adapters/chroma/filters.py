@@ -11,7 +11,7 @@ from retrivex.model.window import Window
 
 from ..base.collection import Scopes
 from ..base.fields import FieldMap, whole_digits
-from ..base.where import Dialect, FieldTest, Pushed
+from ..base.where import OUTWARDS, Dialect, FieldTest, Pushed
 
 Where: TypeAlias = dict[str, Any]
 
@@ -69,12 +69,14 @@ class ChromaDialect(Dialect[Where]):
         each = [[float(value) for value in values] if float in map(type, values) else values for values in kinds]
         either: list[Where] = [{name: {"$in": values}} for values in each if values]
         if test.bounds is not None:
-            limits = [{name: {_BOUNDS[op]: value}} for op, value in test.bounds.items()]
+            limits = [{name: {_BOUNDS[op]: OUTWARDS[op](value)}} for op, value in test.bounds.items()]
             either.append(self.all_of(limits))
         elif _KEEPS_LISTS:
             either += [{name: {"$contains": value}} for values in kinds for value in values]
         never = self.all_of([{name: {"$in": ["x"]}}, {name: {"$nin": ["x"]}}])
-        return Pushed(self.any_of(either or [never]))
+        # of fields that hold whole numbers, Chroma compares a fraction as if it were cut
+        numbers = [*test.numbers, *(test.bounds or {}).values()]
+        return Pushed(self.any_of(either or [never]), all(value == int(value) for value in numbers))
 
     def any_of(self, conditions: Sequence[Where]) -> Where:
         """Join conditions of which one must hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -70,14 +71,14 @@ class QdrantDialect(Dialect[models.Condition]):
         either = [condition for key in keys for condition in self._holds(test, key)]
         if test.missing:
             either.append(self.all_of(list(map(_is_nowhere, keys))))
-        # what is missing may be an empty list, and a double has 53 bits
-        exact = not test.missing and all(abs(value) <= 2**53 for value in test.numbers)
+        # what is missing may be an empty list
+        exact = not test.missing and not any(map(_is_rounded, (*test.numbers, *(test.bounds or {}).values())))
         return Pushed(self.any_of(either), exact)
 
     def _holds(self, test: FieldTest, key: str) -> list[models.Condition]:
         limits = [models.Range(gte=value, lte=value) for value in test.numbers]
         if test.bounds is not None:
-            limits = [models.Range(**{_BOUNDS[name]: value for name, value in test.bounds.items()})]
+            limits = [models.Range(**dict(_limit(name, value) for name, value in test.bounds.items()))]
         wholes = [value for value in test.numbers if isinstance(value, int)]
         return [
             *(_holds_any(key, values) for values in (test.texts, wholes) if values),
@@ -99,6 +100,19 @@ class QdrantDialect(Dialect[models.Condition]):
 
 
 _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number may not be kept as it is: bounds are doubles, which have 53 bits."""
+    return abs(value) > 2**53
+
+
+def _limit(name: str, value: Any) -> tuple[str, Any]:
+    """Return a bound as Qdrant names it; one that is rounded lets through what is next to it."""
+    if not _is_rounded(value):
+        return _BOUNDS[name], value
+    down = name in ("min", "above")
+    return "gte" if down else "lte", math.nextafter(value, -math.inf if down else math.inf)
 
 
 def _holds_any(key: str, values: list[Any]) -> models.Condition:

@@ -44,6 +44,9 @@ def find_documents(
     """Return the documents that were fetched whole and have at most `limit` tokens; their hits grow to them."""
     hidden = {doc_id for doc_id, _ in fetched.out_of_scope}
     ends: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for doc_id, number in (*fetched.found, *(seed.key for seed in seeds)):
+        last[doc_id] = max(number, last.get(doc_id, number))
     for seed, window in zip(seeds, planned, strict=True):
         doc_id, count = seed.key[0], seed.chunk.metadata.chunk_count
         if window.start or doc_id in ends or doc_id in hidden or not fetched.complete:
@@ -51,8 +54,8 @@ def find_documents(
         texts: list[str] = []
         while len(texts) < window.end and (chunk := fetched.found.get((doc_id, len(texts)))) is not None:
             texts.append(chunk.text)
-        # without a count, the first place without a chunk is the end, where it was asked for
-        whole = len(texts) == count if count else seed.key[1] < len(texts) < window.end
+        # without a count, the first place without a chunk is the end, where it was asked for and nothing is behind it
+        whole = len(texts) == (count or last[doc_id] + 1) and (count is not None or len(texts) < window.end)
         if whole and sum(call.candidate_counts.count_many(texts)) <= _OVERLAP * limit:
             runs, _ = merge([Window(doc_id, 0, len(texts))], fetched.found, call.config)
             if sum(call.counter.count(run.text) for run in runs) <= limit:

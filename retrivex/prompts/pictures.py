@@ -99,10 +99,10 @@ class PictureReader:
         if len(data) > 4 * (self.allowed.max_bytes // 3 + 1):
             return self._too_large()
         try:
-            base64.b64decode(data, validate=True)
+            content = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
             return "its data are no base64"
-        return (kind, data)
+        return self._checked(kind, content)
 
     def _from_file(self, kind: str, uri: str) -> tuple[str, str] | str:
         if self.allowed.root is None or _SCHEME.match(uri):
@@ -116,12 +116,25 @@ class PictureReader:
                 content = file.read(self.allowed.max_bytes + 1)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             return f"it cannot be read ({type(error).__name__})"
-        return (
-            self._too_large() if len(content) > self.allowed.max_bytes else (kind, base64.b64encode(content).decode())
-        )
+        return self._checked(kind, content)
+
+    def _checked(self, kind: str, content: bytes) -> tuple[str, str] | str:
+        if len(content) > self.allowed.max_bytes:
+            return self._too_large()
+        if not _BEGINNINGS[kind].match(content):  # the type is said by metadata, and any file could be sent by it
+            return f"its content is no {kind}"
+        return (kind, base64.b64encode(content).decode())
 
     def _too_large(self) -> str:
         return f"it has more than max_bytes={self.allowed.max_bytes:,}"
+
+
+_BEGINNINGS = {
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
+}
 
 
 def _wrong(kind: str) -> str:

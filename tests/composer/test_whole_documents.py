@@ -160,3 +160,13 @@ def test_ask_takes_it() -> None:
 def test_what_is_no_number_of_tokens_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError, match=r"whole_documents is .*: it must be a number of tokens from 1 on, or None"):
         COMPOSER.compose(hits(("s", 1)), STORE, whole_documents=wrong)
+
+
+@pytest.mark.parametrize("best", [("m", 0), ("m", 4)])
+def test_a_document_with_a_gap_is_not_whole_and_loses_no_hit(best: ChunkKey) -> None:
+    store = {key: chunk for key, chunk in documents(counted=False).items() if key != ("m", 2)}
+    found = hits(*sorted({("m", 0), ("m", 4)}, key=lambda key: key != best), store=store)
+    made = COMPOSER.compose(found, store, query="m0a m4b", whole_documents=60)
+    assert sorted(number for span in made.spans for number in span.chunk_ids) == [0, 4]
+    assert made.trace.selection["whole_documents"] == []
+    assert made.dropped == ()

@@ -23,7 +23,7 @@ from retrivex.model.span import cut_span
 from retrivex.prompts import ChatStyle, Pictures
 from retrivex.stores import SQLiteStore
 
-PNG = b"\x89PNG pixels of a hive"
+PNG = b"\x89PNG\r\n\x1a\n pixels of a hive"
 TEXT = (
     "# Hives\n\nA hive is a box. ![The box](img/box.png)\n\n# Queens\n\nA queen is marked. ![The mark](img/mark.png)\n"
 )
@@ -149,9 +149,13 @@ def test_nothing_outside_the_root_is_read(root: Path, uri: str) -> None:
         ({"uri": "https://x.org/a.svg"}, {"urls": True}, "of the type 'image/svg+xml'"),
         ({"uri": "data:image/png;base64,&&"}, {}, "no base64"),
         ({"uri": "data:image/png;base64," + 40 * "AAAA"}, {"max_bytes": 9}, "more than max_bytes=9"),
+        ({"uri": "data:image/png;base64,iVBORw0KGgo="}, {"max_bytes": 7}, "more than max_bytes=7"),
+        ({"uri": "data:image/png;base64,"}, {}, "its content is no image/png"),
+        ({"uri": "keys.env", "media_type": "image/png"}, {"max_bytes": 99}, "its content is no image/png"),
     ],
 )
 def test_what_is_not_shown_says_why(root: Path, media: dict[str, Any], options: dict[str, Any], why: str) -> None:
+    (root / "keys.env").write_text("KEY=secret")
     allowed = {"root": root, **options} if "max_bytes" in options else options
     prompt = with_media(media).chat(api="anthropic", pictures=Pictures(**allowed))
     assert pictures_of(prompt) == []
@@ -160,16 +164,16 @@ def test_what_is_not_shown_says_why(root: Path, media: dict[str, Any], options: 
 
 
 def test_addresses_and_data_are_handed_on() -> None:
-    composition = with_media({"uri": "https://x.org/a"}, {"uri": "data:image/gif;base64,R0lG"})
+    composition = with_media({"uri": "https://x.org/a"}, {"uri": "data:image/gif;base64,R0lGODlh"})
     allowed = Pictures(urls=True, tokens_each=100)
     first, second = pictures_of(composition.chat(api="anthropic", pictures=allowed))
     assert first["source"] == {"type": "url", "url": "https://x.org/a"}
-    assert second["source"] == {"type": "base64", "media_type": "image/gif", "data": "R0lG"}
+    assert second["source"] == {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}
     assert composition.chat(api="anthropic", pictures=allowed).warnings == ()
 
 
 def test_tokens_of_pictures_count_where_they_are_known() -> None:
-    composition = with_media({"uri": "data:image/png;base64," + 400 * "AAAA"})
+    composition = with_media({"uri": "data:image/png;base64,iVBORw0KGgoA" + 400 * "AAAA"})
     bare = composition.chat(api="anthropic", pictures=Pictures(), max_tokens=2000).tokens
     counted = composition.chat(api="anthropic", pictures=Pictures(tokens_each=900), max_tokens=2000).tokens
     assert bare is not None

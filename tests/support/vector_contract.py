@@ -63,7 +63,7 @@ class WhereContract(ChunkStoreContract):
         {"timestamp": {"below": 1_700_000_003}},
         {"metadata.author": ["François Huber", "it's"]},
         {"metadata.year": 1791, "metadata.draft": False},
-        {"any": [{"metadata.weight": {"above": 3.5}}, {"doc_id": ["doc-0"]}]},
+        {"any": [{"metadata.weight": {"above": 3}}, {"doc_id": ["doc-0"]}]},
     )
     """What the server is asked for, so that nothing else comes from it."""
 

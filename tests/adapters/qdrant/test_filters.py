@@ -39,6 +39,27 @@ def test_documents_that_are_kept_as_numbers_are_found(qdrant: Connection) -> Non
     assert [chunk.text for chunk in store.fetch([Window("042", 0, 9)])] == ["4"]
 
 
+def test_whole_numbers_that_no_double_holds_are_not_lost(qdrant: Connection) -> None:
+    client, name, first = qdrant.client, qdrant.name, 1_700_000_000_000_000_001
+    client.create_collection(name, vectors_config=models.VectorParams(size=2, distance=models.Distance.DOT))
+    client.upsert(
+        name,
+        [
+            models.PointStruct(
+                id=n + 1, vector=[1, 0], payload={"text": "x", "doc_id": "d", "chunk_id": n, "ns": first + n}
+            )
+            for n in range(3)
+        ],
+    )
+    retriever = QdrantRetriever(client, name, lambda question: [1.0, 0.0])
+    for where, expected in (
+        ({"metadata.ns": {"below": first + 2}}, [0, 1]),
+        ({"metadata.ns": {"max": first + 1}}, [0, 1]),
+        ({"not": {"metadata.ns": {"min": first + 1}}}, [0]),
+    ):
+        assert sorted(hit.key[1] for hit in retriever.retrieve("x", 9, where=where)) == expected
+
+
 def test_field_names_that_are_no_plain_words(qdrant: Connection) -> None:
     client, name = qdrant.client, qdrant.name
     fields = FieldMap(doc_id="file name", chunk_id="größe", scope="tenant's", root="meta data")
