@@ -162,7 +162,7 @@ def find_broken() -> Iterator[str]:
 
 def find_undocumented() -> Iterator[str]:
     """Yield a line for each name of the reference that has no docstring."""
-    package = griffe.load("retrivex", search_paths=[PACKAGE], resolve_aliases=True)
+    package = griffe.load("retrivex", search_paths=[PACKAGE], try_relative_path=False, resolve_aliases=True)
     for page in sorted((DOCS / "reference" / "api").glob("*.md")):
         for path in re.findall(r"^::: retrivex\.(\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
             found = package[path]

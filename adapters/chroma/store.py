@@ -157,8 +157,8 @@ class ChromaCollection(ClientCollection):
 
     def _nearest(self, opened: Any, request: Nearest) -> Steps[Records]:
         """Ask for hits; where there are fewer than `k`, say why there may be more."""
-        wanted = ChromaDialect(self.fields).translate(request.where)
-        where = all_of([*of_scopes(self.fields, request.scopes), *([] if wanted is None else [wanted])])
+        asked = ChromaDialect(self.fields).translate(request.where)
+        where = all_of([*of_scopes(self.fields, request.scopes), *([] if asked is None else [asked])])
         is_partial = bool(self.fields.scope) and None in request.scopes
         wanted = request.k * (_OVERFETCH if is_partial else 1)
         answer = yield lambda _: opened.query(

@@ -24,6 +24,7 @@ from ..base.fields import LAYOUTS, FieldMap, LayoutName, uuid5_id
 from ..base.store import ClientChunkStore, ClientRetriever
 from .columns import Column, Columns, SqlDialect, inside, merge_fields, of_scopes, read_columns, rows_of_chunks
 
+_MATCH_QUERY: Any = MatchQuery  # its defaults are not known to type checkers
 _EVERY = 2**31 - 1  # rows that match a filter: LanceDB's own limit of a search is 10
 
 Metric: TypeAlias = Literal["l2", "cosine", "dot"]
@@ -93,7 +94,7 @@ class LanceDBCollection(ClientCollection):
         if isinstance(request, Scan):
             return (yield from self._scan(query, request, columns))
         if isinstance(request, Nearest) and request.search == "words":
-            asked = MatchQuery(request.question, ".".join(self._column(columns, "text").path))
+            asked = _MATCH_QUERY(request.question, ".".join(self._column(columns, "text").path))
             is_async = isinstance(table, AsyncTable)
             query = query.nearest_to_text(asked) if is_async else table.search(asked, query_type="fts")
         elif isinstance(request, Nearest):

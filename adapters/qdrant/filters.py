@@ -104,7 +104,7 @@ _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
 
 def _is_rounded(value: Any) -> bool:
     """Whether a number may not be kept as it is: bounds are doubles, which have 53 bits."""
-    return abs(value) > 2**53
+    return bool(abs(value) > 2**53)
 
 
 def _limit(name: str, value: Any) -> tuple[str, Any]:

@@ -134,15 +134,15 @@ class QdrantCollection(ClientCollection):
         wanted = QdrantDialect(self.fields).translate(request.where)
         must = [*of_scopes(request.scopes, self.fields), *([] if wanted is None else [wanted])]
         narrow = {"query_filter": models.Filter(must=must), "limit": request.k}
-        near = {"query": request.vector.tolist(), "using": self._vector_name}
+        near: dict[str, Any] = {"query": request.vector.tolist(), "using": self._vector_name}
         if request.search == "vectors":
             return {**self._asked, **narrow, **near}
         if self._words_name is None:
             raise StoreError(f"{self.name} finds words by sparse vectors: name them with words_name=...")
-        words = {"query": self._words_query(request.question), "using": self._words_name}
+        words: dict[str, Any] = {"query": self._words_query(request.question), "using": self._words_name}
         if request.search == "words":
             return {**self._asked, **narrow, **words}
-        deep = {"filter": models.Filter(must=must), "limit": max(request.k, FUSION_DEPTH)}
+        deep: dict[str, Any] = {"filter": models.Filter(must=must), "limit": max(request.k, FUSION_DEPTH)}
         both = [models.Prefetch(**one, **deep) for one in (near, words)]
         return {**self._asked, "limit": request.k, "prefetch": both, "query": _FUSION}
 
