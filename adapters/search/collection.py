@@ -81,8 +81,8 @@ class SearchCollection(ClientCollection):
             case ByWindows(windows, scopes):
                 places = [known.mapping.exact(known.path(name) or "") for name in ("doc_id", "chunk_id")]
                 is_number = known.mapping.is_number(known.path("chunk_id") or "")
-                wanted = in_windows(windows, *places, is_number=is_number)
-                return (yield from self._list([wanted, *known.in_scope(scopes)]))
+                within = in_windows(windows, *places, is_number=is_number)
+                return (yield from self._list([within, *known.in_scope(scopes)]))
             case Nearest():
                 return (yield from self._best(known, request))
             case Scan():

@@ -108,6 +108,7 @@ class SearchDialect(Dialect[Clause]):
         if test.titles:  # of a list; a path in one text begins with a slash
             listed = all_of([named(exact, [title]) for title in test.titles])
             return Pushed(any_of([listed, {"prefix": {exact[0]: {"value": "/"}}}, nowhere]), False)
+        either: list[Clause] | None
         if kind in NUMBERS or kind == "boolean":
             either = _of_numbers(test, path, kind)
         elif test.bounds is not None:

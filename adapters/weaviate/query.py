@@ -62,8 +62,8 @@ class WeaviateQuery:
                 wanted = by_windows(windows, self._property("doc_id"), self._property("chunk_id"), self.known)
                 return "fetch_objects", arguments | {"filters": self._restrict(wanted, scopes)}
             case Nearest(vector, _, scopes):
-                wanted = WeaviateDialect(self.known, self.fields).translate(request.where)
-                arguments["filters"] = self._scopes(scopes) if wanted is None else self._restrict(wanted, scopes)
+                asked_for = WeaviateDialect(self.known, self.fields).translate(request.where)
+                arguments["filters"] = self._scopes(scopes) if asked_for is None else self._restrict(asked_for, scopes)
                 near = {} if self.vector_name is None else {"target_vector": self.vector_name}
                 if request.search == "vectors":
                     asked = {"near_vector": vector.tolist(), "return_metadata": MetadataQuery(distance=True)}
