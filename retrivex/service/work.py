@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 class Work:
-    """The threads of a worker.
+    """The threads of a worker, and those who wait for one.
+
+    Each refusal takes a place from the queue, down to a quarter of it, and each request that finds an idle thread gives
+    one back: a burst is taken in whole, and under overload those who are let in do not wait for a long queue.
 
     Parameters
     ----------
@@ -25,7 +28,8 @@ class Work:
 
     def __init__(self, threads: int, queue: int, timeout_s: float) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="retrivex")
-        self._most = threads + queue
+        self._threads, self._most = threads, threads + queue
+        self._places = self._most
         self._timeout_s = timeout_s
         # a thread that ends a job takes it out, which needs no lock
         self._jobs: dict[Future[Any], None] = {}
@@ -47,8 +51,11 @@ class Work:
         BusyError
             If there is no place for it, or it takes too long.
         """
-        if self.under_way >= self._most:
+        if self.under_way >= self._places:
+            self._places = max(self._places - 1, self._threads + (self._most - self._threads) // 4)
             raise BusyError(f"{self.under_way} requests are under way in this worker: ask again in a second", 1.0)
+        if self.under_way < self._threads:
+            self._places = min(self._places + 1, self._most)
         # with the context of the request, so that spans of a composition stand below that of the request
         future = self._pool.submit(copy_context().run, job, *arguments)
         self._jobs[future] = None

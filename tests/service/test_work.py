@@ -46,6 +46,29 @@ def test_what_the_queue_holds_is_answered_and_more_is_refused() -> None:
     assert asyncio.run(run()) == [0, 1, 2, "refused", "refused"]
 
 
+def test_under_overload_the_queue_is_short_and_afterwards_as_long_as_before() -> None:
+    async def fill(work: Work, jobs: int) -> int:
+        """Return how many of some jobs at once are taken in."""
+        end = threading.Event()
+        tasks = [asyncio.create_task(work.do(end.wait, 60)) for _ in range(jobs)]
+        await asyncio.sleep(0.05)
+        taken = work.under_way
+        end.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return taken
+
+    async def run() -> None:
+        work = Work(2, 16, 600)
+        assert await fill(work, 18) == 18, "a burst is taken in whole"
+        assert await fill(work, 100) == 18
+        assert await fill(work, 100) == 2 + 16 // 4 + 2, "two found an idle thread, and gave back two places"
+        for _ in range(16):
+            await work.do(list)
+        assert await fill(work, 18) == 18
+
+    asyncio.run(run())
+
+
 def test_nobody_waits_longer_than_may_be_and_what_runs_keeps_its_thread() -> None:
     async def run() -> None:
         work, end = Work(1, 2, 0.05), threading.Event()
