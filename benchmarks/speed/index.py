@@ -100,10 +100,31 @@ def search_vectors(folder: Path) -> dict[str, Any]:
     return {"times": times, "floors": floors, "found": found, "memory_mb": memory, "first_ms": first["ms"]}
 
 
+def ingest_words(folder: Path) -> dict[str, Any]:
+    """Write both indexes of words, each into a file of this version: an earlier one may not read a later one's."""
+    made_up, drawn = (int(part) for part in (folder / "sizes.txt").read_text(encoding="utf-8").split())
+    sentences = json.loads((folder / "sentences.json").read_text(encoding="utf-8"))
+    for name, pages in (
+        ("zipf", documents(made_up, np.random.default_rng(1))),
+        ("real", real_documents(sentences, drawn, np.random.default_rng(1))),
+    ):
+        path = words_file(folder, name)
+        if not path.exists():
+            with SQLiteStore(path.with_suffix(".part")) as store, store.batch():
+                for page, chunks in pages:
+                    store.put(page, chunks)
+            path.with_suffix(".part").rename(path)
+    return {}
+
+
+def words_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}-{os.environ['INDEX_VERSION']}.db"
+
+
 def search_words(folder: Path, kind: str) -> dict[str, Any]:
     """Search words; `found` has the ten best of each question."""
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))[kind]
-    path = folder / ("real.db" if kind == "real" else "zipf.db")
+    path = words_file(folder, "real" if kind == "real" else "zipf")
 
     def ask() -> list[Any]:
         with SQLiteStore(path, read_only=True) as opened:
@@ -155,28 +176,24 @@ def make_vectors(folder: Path, count: int) -> int:
     return len(base)
 
 
-def real_documents(count: int, rng: np.random.Generator) -> Iterator[tuple[Any, list[Any]]]:
+def real_documents(
+    sentences: Sequence[Sequence[str]], count: int, rng: np.random.Generator
+) -> Iterator[tuple[Any, list[Any]]]:
     """Yield `count` chunks' worth of documents, each of sentences of one document of the public sets."""
-    from benchmarks.evidence.index import DOCUMENT_SETS, load  # noqa: PLC0415 - needs the sets' files
+    for number in range(count // CHUNKS_PER_DOCUMENT):
+        some = sentences[number % len(sentences)]
+        drawn = rng.integers(0, len(some), (CHUNKS_PER_DOCUMENT, SENTENCES_PER_CHUNK))
+        yield document(f"real/{number}", [" ".join(some[i] for i in row) for row in drawn.tolist()])
+
+
+def write_texts(folder: Path, count: int, real_count: int) -> None:
+    """Write what every version puts into its index of words, and the questions to it."""
+    from benchmarks.evidence.index import DOCUMENT_SETS, load, sampled  # noqa: PLC0415 - needs the sets' files
 
     texts = [text for name in DOCUMENT_SETS for text in load(name).documents.values()]
     cut = [found for text in texts if len(found := [part for part in re.split(r"(?<=[.!?])\s+", text) if part]) > 20]
-    for number in range(count // CHUNKS_PER_DOCUMENT):
-        sentences = cut[number % len(cut)]
-        drawn = rng.integers(0, len(sentences), (CHUNKS_PER_DOCUMENT, SENTENCES_PER_CHUNK))
-        yield document(f"real/{number}", [" ".join(sentences[i] for i in row) for row in drawn.tolist()])
-
-
-def write_words(folder: Path, count: int, real_count: int) -> None:
-    """Write both indexes of words, where they are not there yet, and the questions to them."""
-    for name, pages, size in (("zipf.db", documents, count), ("real.db", real_documents, real_count)):
-        if not (folder / name).exists():
-            with SQLiteStore(folder / f"{name}.part") as store, store.batch():
-                for page, chunks in pages(size, np.random.default_rng(1)):
-                    store.put(page, chunks)
-            (folder / f"{name}.part").rename(folder / name)
-    from benchmarks.evidence.index import DOCUMENT_SETS, load, sampled  # noqa: PLC0415 - needs the sets' files
-
+    (folder / "sentences.json").write_text(json.dumps(cut), encoding="utf-8")
+    (folder / "sizes.txt").write_text(f"{count} {real_count}", encoding="utf-8")
     rng, vocabulary = np.random.default_rng(3), words(np.random.default_rng(1))
 
     def drawn(*ranges: tuple[int, int, int]) -> list[str]:
@@ -255,7 +272,9 @@ def compare_vectors(trees: dict[str, Path], folder: Path, count: int) -> dict[st
 
 
 def compare_words(trees: dict[str, Path], folder: Path, count: int, real_count: int) -> dict[str, Any]:
-    write_words(folder, count, real_count)
+    write_texts(folder, count, real_count)
+    for version, tree in trees.items():
+        worker(version, tree, folder, "ingest_words")
     made: dict[str, Any] = {"chunks": count, "real_chunks": real_count}
     for kind in json.loads((folder / "asked.json").read_text(encoding="utf-8")):
         runs: dict[str, list[Any]] = {version: [] for version in trees}
@@ -288,7 +307,8 @@ def main() -> None:
     if options.worker:
         stage, *arguments = options.worker
         stages: dict[str, Callable[..., Any]] = {
-            "ingest_vectors": ingest_vectors, "search_vectors": search_vectors, "search_words": search_words,
+            "ingest_vectors": ingest_vectors, "search_vectors": search_vectors,
+            "ingest_words": ingest_words, "search_words": search_words,
         }  # fmt: skip
         json.dump(stages[stage](options.folder, *arguments), sys.stdout)
         return
