@@ -43,7 +43,7 @@ SHORTER = (
     (re.compile(r' style="text-align: right;"'), " align=right"),
     # what the style sheet of the site says
     (re.compile(r'<svg xmlns=http://www.w3.org/2000/svg fill=none [^>]*class="lucide [\w-]+"'), "<svg class=lucide"),
-    (re.compile(rf"(class=md-nav__link>) {SPAN}md-ellipsis>(?: {SPAN}md-typeset>)?([^<]*)</span>(?: </span>)? (?=</a>)"), r"\1\2"),
+    (re.compile(rf"(md-nav__link>) {SPAN}md-ellipsis>(?: {SPAN}md-typeset>)?([^<]*)(?:</span> )+(?=</a>)"), r"\1\2"),
     (re.compile(r"<pre><span></span>"), "<pre>"),
     (re.compile(rf"\s*(</?(?:{BLOCK})\b[^>]*>)\s*"), r"\1"),  # space around blocks
     (re.compile(r"</(?:li|td|th|tr)>(?=<)"), ""),  # HTML needs no such ends
