@@ -72,7 +72,7 @@ TESTS_office := tests/loading/test_office.py
 TESTS_serve := tests/service/http tests/service/mcp
 TESTS_batch := tests/batch/test_engines.py
 TESTS_node := tests/reorder/test_rag_chunk_reorder.py tests/similarity/test_deduplicate_npm.py
-TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py tests/benchmarks/report/test_drawings_browser.py
+TESTS_browser := tests/service/playground/test_browser.py tests/service/playground/test_browser_recorded.py tests/benchmarks/report/test_drawings_browser.py tests/test_site_browser.py
 # what the first run of a target says while it installs; sizes are those on disk
 HOLDS_core = RetriVex with its tools for tests, 0.5 GB, one to two minutes
 HOLDS_models = torch and sentence-transformers, 1 GB, some minutes

@@ -23,16 +23,44 @@ DOCS = ROOT / "docs"
 STAGE = ROOT / "build" / "docs"
 SITE = ROOT / "build" / "site"
 PACKAGE = ROOT / "build" / "package"
-MAX_BYTES = 6_000_000
+MAX_BYTES = 5_000_000  # without notebooks
 ELSEWHERE = STAGE / "repository" / "elsewhere.md"
 MOST_SEARCHED = 1_000  # characters of a section that search reads
-SHORTER = (  # elements around names and punctuation in code, and what mkdocstrings writes around parameters
-    (re.compile(r"<span class=(?:n|p|w)>([^<]*)</span>"), r"\1"),
+MOST_SEARCHED_OF_A_NAME = 300  # of the reference, where titles are what is looked for
+BLOCK = (
+    "html|head|body|meta|link|title|ul|ol|li|nav|div|p|table|thead|tbody|tr|td|th|h[1-6]|header|footer|main|article|"
+    "section|form|dl|dt|dd|details|summary|hr|figure"
+)
+SPAN = "<span class="
+SHORTER = (
+    (re.compile(r"<span class=(?:n|o|p|w)>([^<]*)</span>"), r"\1"),  # elements around names and punctuation in code
     (re.compile(r' title="Permanent link"'), ""),
+    # of mkdocstrings: titles with elements, which browsers show as text
     (re.compile(r"<span title=[^>]*>([^<]*)</span>"), r"\1"),
+    (re.compile(r"""<a class="autorefs autorefs-internal" title=(?:'[^']*'|"[^"]*")"""), "<a"),
     (re.compile(r"<div class=doc-md-description> <p>((?:(?!<p>|</?div).)*)</p> </div>"), r"\1"),
     (re.compile(r'<div class="doc doc-children"> </div>'), ""),
-    (re.compile(r' class="doc-section-item field-body"'), ""),
+    (re.compile(r' style="text-align: right;"'), " align=right"),
+    # what the style sheet of the site says
+    (re.compile(r'<svg xmlns=http://www.w3.org/2000/svg fill=none [^>]*class="lucide [\w-]+"'), "<svg class=lucide"),
+    (re.compile(rf"(md-nav__link>) {SPAN}md-ellipsis>(?: {SPAN}md-typeset>)?([^<]*)(?:</span> )+(?=</a>)"), r"\1\2"),
+    (re.compile(r"<pre><span></span>"), "<pre>"),
+    (re.compile(rf"\s*(</?(?:{BLOCK})\b[^>]*>)\s*"), r"\1"),  # space around blocks
+    (re.compile(r"</(?:li|td|th|tr)>(?=<)"), ""),  # HTML needs no such ends
+)
+CLASSES = re.compile(r' class=(?:"([^"]*)"|([^\s>]+))')
+ROOT_OF_SITE = 'new URL("..",document.currentScript.src)'
+REPEATED = (  # scripts of the theme that every page repeats, and what makes a file of one
+    ("site.js", re.compile(r"<script>(__md_scope=)new URL\([^)]*\)(.*?)</script>"), rf"\1{ROOT_OF_SITE}\2"),
+    ("palette.js", re.compile(r"<script>(var palette=.*?)</script>"), r"\1"),
+    (
+        "config.js",
+        re.compile(r"<script id=__config type=application/json>(.*?)</script>"),
+        rf"{{const root={ROOT_OF_SITE},config=\1;for(const name of ['base','search'])"
+        'config[name]=new URL(config[name],root).href;const element=document.createElement("script");'
+        'element.id="__config";element.type="application/json";element.textContent=JSON.stringify(config);'
+        "document.body.append(element)}",
+    ),
 )
 CONTENTS = '<nav class="md-nav md-nav--secondary"'
 ONE_INDEX = re.compile(r'location\.protocol==="file:"(?=\?\w+\(`\$\{new URL\("search\.js")')
@@ -92,6 +120,11 @@ def stage() -> None:
     shutil.copytree(ROOT / "adapters", PACKAGE / "retrivex" / "adapters", ignore=ignore)
 
 
+def list_built() -> list[Path]:
+    """Return the pages of the site: the one of a wrong address has addresses of a server, a recording is a file."""
+    return [path for path in SITE.rglob("*.html") if path.name not in ("404.html", "answer.html")]
+
+
 def without_second_contents(text: str) -> str:
     """Drop the list of a page's headings from the navigation: it stands beside the text, on phones under a button."""
     start = text.find(CONTENTS)
@@ -105,9 +138,8 @@ def without_second_contents(text: str) -> str:
     return text
 
 
-def slim() -> None:
-    """Drop what no reader sees: the theme's other variant, the second copy of an index, elements around text."""
-    shutil.rmtree(SITE / "assets" / "stylesheets" / "classic")
+def shorten_index() -> None:
+    """Drop the second copy of what search reads, and the ends of long sections."""
     [bundle] = (SITE / "assets" / "javascripts").glob("bundle.*.js")
     text, found = ONE_INDEX.subn("true", bundle.read_text(encoding="utf-8"))
     if found == 1:
@@ -115,13 +147,42 @@ def slim() -> None:
         (SITE / "search.json").unlink()
     index = json.loads((SITE / "search.js").read_text(encoding="utf-8").removeprefix("var __index = ").rstrip("; \n"))
     for item in index["items"]:
-        item["text"] = re.sub(r"(?:</?(?:p|div|ul|li|span)\b[^>]*>|\s)+", " ", item["text"])[:MOST_SEARCHED]
+        most = MOST_SEARCHED_OF_A_NAME if item["location"].startswith("reference/api/") else MOST_SEARCHED
+        item["text"] = re.sub(r"(?:</?\w[^>]*>|\s)+", " ", item["text"])[:most]
+    names = list(index["items"][0])
+    index["items"] = [[item[name] for name in names] for item in index["items"]]
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    (SITE / "search.js").write_text(f"var __index = {text};", encoding="utf-8")
-    for path in SITE.rglob("*.html"):
-        text = without_second_contents(path.read_text(encoding="utf-8"))
+    named = f"__index.items=__index.items.map(([{','.join(names)}])=>({{{','.join(names)}}}))"
+    (SITE / "search.js").write_text(f"var __index={text};{named};", encoding="utf-8")
+
+
+def share_scripts(pages: dict[Path, str]) -> None:
+    """Make files of the scripts that every page repeats."""
+    for name, pattern, source in REPEATED:
+        (SITE / "assets" / name).write_text(pattern.search(pages[SITE / "index.html"]).expand(source), encoding="utf-8")
+        for path, text in pages.items():
+            address = os.path.relpath(SITE / "assets" / name, path.parent)
+            pages[path] = pattern.sub(f"<script src={address}></script>", text)
+
+
+def slim() -> None:
+    """Drop what no reader sees: the theme's other variant, elements around text, classes that nothing names."""
+    shutil.rmtree(SITE / "assets" / "stylesheets" / "classic")
+    shorten_index()
+    assets = [path for path in (SITE / "assets").rglob("*") if path.suffix in (".css", ".js")]
+    named = set(re.findall(r"[\w-]+", "\n".join(path.read_text(encoding="utf-8") for path in assets)))
+
+    def keep_named(classes: re.Match[str]) -> str:
+        kept = [name for name in (classes[1] or classes[2]).split() if name in named]
+        return f' class="{" ".join(kept)}"' if kept[1:] else "".join(f" class={name}" for name in kept)
+
+    pages = {path: without_second_contents(path.read_text(encoding="utf-8")) for path in list_built()}
+    for path, text in pages.items():
         for pattern, short in SHORTER:
             text = pattern.sub(short, text)
+        pages[path] = CLASSES.sub(keep_named, text)
+    share_scripts(pages)
+    for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
 
 
@@ -145,9 +206,7 @@ class Page(HTMLParser):
 
 def find_broken() -> Iterator[str]:
     """Yield a line for each link, picture or anchor of the built pages that leads nowhere, or to the network."""
-    pages = {
-        path: Page(path) for path in SITE.rglob("*.html") if path.name != "404.html" and "examples" not in path.parts
-    }
+    pages = {path: Page(path) for path in list_built()}
     for path, page in pages.items():
         for link in dict.fromkeys(page.links):
             parts = urlsplit(link)
@@ -179,7 +238,7 @@ if __name__ == "__main__":
     if not code:
         slim()
     problems = [*find_undocumented(), *find_broken()]
-    size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file() and path.suffix != ".ipynb")
     if size > MAX_BYTES:
         problems.append(f"the site has {size:,} bytes, more than {MAX_BYTES:,}")
     print("\n".join(problems) or f"the site is in {SITE.relative_to(ROOT)}: {size:,} bytes, no broken link")  # noqa: T201

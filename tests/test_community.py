@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from support.examples import PAGES as DOCS
 
 from retrivex import __version__
 
 ROOT = Path(__file__).parents[1]
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
-PAGES = [
-    *(ROOT / name for name in ("CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *(ROOT / "docs" / name for name in ("contribute/roadmap.md", "contribute/recipes.md", "reference/schemas.md")),
-    *(ROOT / "docs" / "learn").glob("*.md"),
-]
+TOP = ("README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md", "EVALUATION_REPORT.md")
+PAGES = [*(ROOT / name for name in TOP), *DOCS]
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 TYPES = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
 
 pytestmark = pytest.mark.skipif(not (ROOT / "CITATION.cff").exists(), reason="no checkout, as in an unpacked wheel")
@@ -55,8 +55,23 @@ def test_the_pull_request_template_names_targets_that_exist() -> None:
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets.split())
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_links_of_a_page_lead_to_files(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    found = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
-    assert [link for link in found if link and not (path.parent / link).exists()] == []
+@cache
+def _anchors(path: Path) -> set[str]:
+    """Return the anchors of a page, as repositories and the site make them of headings."""
+    text = CODE.sub("", path.read_text(encoding="utf-8"))
+    titles = [re.sub(r"\]\([^)]*\)", "", title) for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)]
+    slugs = [re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-") for title in titles]
+    return {*slugs, *re.findall(r' (?:id|name)="([^"]+)"', text)}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_to_files_and_headings(path: Path) -> None:
+    text = CODE.sub("", path.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]+`", "``", text)):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        assert not anchor or "reference/api/" in link or anchor in _anchors(target), link
+
