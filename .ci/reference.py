@@ -118,7 +118,7 @@ def write_commands() -> str:
         own = [row for panel, row in rows[path] if (panel, row) not in shared]
         also = list(dict.fromkeys(panel for panel, row in rows[path] if (panel, row) in shared))
         head, *rest = write_help(command.help).split("\n\n*Needs ", 1)
-        made += [f"## {path}", head, f"```text\n{usage}\n```"]
+        made += [f"## {path}", head, f"`{usage}`"]
         made += [write_rows(own)] if own else []
         made += [f"More: {', '.join(f'[{panel.lower()}](#{slug(panel)})' for panel in also)}."] if also else []
         made += [f"*Needs {part}" for part in rest]

@@ -147,6 +147,32 @@ def test_a_message_on_the_page_of_errors_is_one_of_the_program(title: str) -> No
     assert [part for part in parts if part not in WORDS] == []
 
 
+def _messages() -> set[tuple[str, str]]:
+    """Return the errors that are raised with a text of their own, what differs left out, and their messages."""
+    found = set()
+    for node in (node for tree in TREES for node in ast.walk(tree)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            first = node.exc.args[0]
+            parts = first.values if isinstance(first, ast.JoinedStr) else [first]
+            text = "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
+            found.add((getattr(node.exc.func, "id", ""), text))
+    return {(name, text) for name, text in found if len(re.findall("[a-z]{2,}", text)) > 1}
+
+
+def test_every_message_of_an_error_is_on_its_page() -> None:
+    said = {
+        title: "|".join(
+            ".*".join(re.escape(part.strip()) for part in text.split("..."))
+            for messages, _ in rows
+            for text in re.findall(r"`([^`]+)`", messages)
+        )
+        for title, rows in ROWS.items()
+        if rows
+    }
+    missing = [(name, text) for name, text in _messages() if name in said and not re.search(said[name], text)]
+    assert sorted(missing) == []
+
+
 def test_the_page_of_errors_has_every_problem_of_the_service() -> None:
     kinds, rest = {(RefusedError.kind, str(RefusedError.status))}, [RefusedError]
     while rest:

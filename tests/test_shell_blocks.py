@@ -22,7 +22,7 @@ _ENDPOINT = "a model behind an endpoint"
 _SERVICE = "a running service"
 NOT_RUN = {
     "howto/batch.md": ["the extras `ray` and `spark`"],
-    "reference/cli.md": ["files of your own"] * 20,
+    "reference/cli.md": ["files of your own"] * 19,
     "reference/http.md": ["a free port", *[_SERVICE] * 20],
     "howto/command_line.md": ["a model from the Hugging Face hub, a server or a key"],
     "howto/tune.md": ["twenty questions or more of your own"],
