@@ -4,7 +4,8 @@ import chromadb
 from chromadb.config import Settings
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.chroma import ChromaChunkStore, ChromaRetriever, colon_id
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.chroma import ChromaChunkStore, ChromaCollection, ChromaRetriever, colon_id
 
 SENTENCES = [
     "Winter. Bees form a cluster.",
@@ -41,3 +42,6 @@ print("hit:", hits[0].chunk.text, round(hits[0].similarity_score, 2))
 
 made = SpanComposer(RetrievalConfig(window=1)).compose(hits, store, query=question)
 print(f"with its neighbours, {made.trace.requests} request:", made.text)
+
+numbered = backfill(ChromaCollection(client, "bees"))  # reads; with write=True it numbers chunks that have none
+print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")

@@ -4,7 +4,8 @@ from elasticsearch import Elasticsearch
 from stand_ins import search_url
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchRetriever
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.elasticsearch import ElasticsearchChunkStore, ElasticsearchCollection, ElasticsearchRetriever
 from retrivex.encoders.encoder import HashingEncoder
 
 TEXT = (
@@ -30,5 +31,7 @@ for search in ("bm25", "knn"):
     made = composer.compose(hits, store, query=question)
     print(f"{search}: {hits[0].chunk.text}", *(f"  {span.text}" for span in made.spans), *made.warnings, sep="\n")
 
+numbered = backfill(ElasticsearchCollection(client, "bees"))  # reads; with write=True it numbers chunks that have none
+print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")
 client.indices.delete(index="bees")
 client.close()

@@ -5,7 +5,8 @@ import tempfile
 import lancedb
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBRetriever
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever
 
 SENTENCES = [
     "Honey bees spend the winter in their hive.",
@@ -40,3 +41,8 @@ with tempfile.TemporaryDirectory() as folder:
     made = SpanComposer(RetrievalConfig(window=1, token_budget=60)).compose(hits, store, query=question)
     print(f"Returned: {made.text}")
     print(f"{made.tokens} of {made.token_budget} tokens, {made.trace.requests} query to LanceDB")
+
+    numbered = backfill(
+        LanceDBCollection(connection, "manuals")
+    )  # reads; with write=True it numbers chunks that have none
+    print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")

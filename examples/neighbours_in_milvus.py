@@ -6,7 +6,8 @@ from pathlib import Path
 from pymilvus import MilvusClient
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.milvus import MilvusChunkStore, MilvusRetriever
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.milvus import MilvusChunkStore, MilvusCollection, MilvusRetriever
 
 SENTENCES = [
     "Honey bees spend the winter in their hive.",
@@ -44,4 +45,8 @@ print(f"Found: {hits[0].chunk.text} (score {hits[0].similarity_score:.2f})")
 made = SpanComposer(RetrievalConfig(window=1, token_budget=60)).compose(hits, store, query=question)
 print(f"Returned: {made.text}")
 print(f"{made.tokens} of {made.token_budget} tokens, {made.trace.requests} request to Milvus")
+numbered = backfill(
+    MilvusCollection(client, "manuals", fields="langchain")
+)  # reads; with write=True it numbers chunks that have none
+print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")
 client.close()

@@ -8,7 +8,8 @@ import psycopg
 from psycopg_pool import ConnectionPool
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.pgvector import PgvectorChunkStore, PgvectorRetriever, colon_id
+from retrivex.adapters.base.backfill import backfill
+from retrivex.adapters.pgvector import PgvectorChunkStore, PgvectorCollection, PgvectorRetriever, colon_id
 
 SENTENCES = [
     "Winter. Bees form a cluster.",
@@ -45,4 +46,9 @@ with tempfile.TemporaryDirectory() as folder:
 
         made = SpanComposer(RetrievalConfig(window=1)).compose(hits, store, query=question)
         print(f"with its neighbours, {made.trace.requests} statement:", made.text)
+
+        numbered = backfill(
+            PgvectorCollection(pool, "chunks")
+        )  # reads; with write=True it numbers chunks that have none
+        print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")
     server.cleanup()

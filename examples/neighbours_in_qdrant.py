@@ -3,7 +3,8 @@
 from qdrant_client import QdrantClient, models
 
 from retrivex import RetrievalConfig, SpanComposer
-from retrivex.adapters.qdrant import QdrantChunkStore, QdrantRetriever
+from retrivex.adapters.base.backfill import Backfilled, backfill
+from retrivex.adapters.qdrant import QdrantChunkStore, QdrantCollection, QdrantRetriever
 
 SENTENCES = [
     "Honey bees spend the winter in their hive.",
@@ -40,3 +41,8 @@ print(f"Found: {hits[0].chunk.text} (score {hits[0].similarity_score:.2f})")
 made = SpanComposer(RetrievalConfig(window=1, token_budget=60)).compose(hits, store, query=question)
 print(f"Returned: {made.text}")
 print(f"{made.tokens} of {made.token_budget} tokens, {made.trace.requests} request to Qdrant")
+
+numbered: Backfilled = backfill(
+    QdrantCollection(client, "manuals", fields="langchain")
+)  # reads; with write=True it numbers chunks that have none
+print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")

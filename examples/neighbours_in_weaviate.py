@@ -6,8 +6,9 @@ from weaviate.classes.config import Configure, DataType, Property, Tokenization
 from weaviate.classes.data import DataObject
 
 from retrivex import RetrievalConfig, SpanComposer
+from retrivex.adapters.base.backfill import backfill
 from retrivex.adapters.base.fields import uuid5_id
-from retrivex.adapters.weaviate import WeaviateChunkStore, WeaviateRetriever
+from retrivex.adapters.weaviate import WeaviateChunkStore, WeaviateCollection, WeaviateRetriever
 
 SENTENCES = [
     "Honey bees spend the winter in their hive.",
@@ -55,5 +56,7 @@ print(f"Found: {hits[0].chunk.text} (score {hits[0].similarity_score:.2f})")
 made = SpanComposer(RetrievalConfig(window=1, token_budget=60)).compose(hits, store, query=question)
 print(f"Returned: {made.text}")
 print(f"{made.tokens} of {made.token_budget} tokens, {made.trace.requests} request to Weaviate")
+numbered = backfill(WeaviateCollection(client, "Manuals"))  # reads; with write=True it numbers chunks that have none
+print(f"{numbered.records} records, {sum(numbered.documents.values())} document with numbers")
 client.collections.delete("Manuals")
 client.close()

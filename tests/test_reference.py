@@ -8,7 +8,10 @@ import inspect
 import re
 from pathlib import Path
 
+import pytest
 from support.examples import PAGES, ROOT
+
+from retrivex.service.errors import RefusedError
 
 API = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "reference" / "api").glob("*.md"))}
 BLOCK = re.compile(r"^```(?:python|diff)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -49,46 +52,6 @@ def _imports() -> set[tuple[str, str]]:
         found |= {(str(node.module), alias.name) for node in imports for alias in node.names}
     return {(module, name) for module, name in found if f"{module}.{name}" not in MODULES_ALONE}
 
-
-WITHOUT_EXAMPLE = {
-    # what stores and retrievers share, beside them; a server or a framework is needed
-    "retrivex.adapters.chroma.ChromaCollection",
-    "retrivex.adapters.elasticsearch.ElasticsearchCollection",
-    "retrivex.adapters.haystack.DocumentStoreChunkStore",
-    "retrivex.adapters.haystack.chunk_store_from_documents",
-    "retrivex.adapters.lancedb.LanceDBCollection",
-    "retrivex.adapters.langchain.BaseStoreChunkStore",
-    "retrivex.adapters.langchain.FilteredChunkStore",
-    "retrivex.adapters.langchain.chunk_store_from_documents",
-    "retrivex.adapters.llamaindex.DocstoreChunkStore",
-    "retrivex.adapters.llamaindex.DocstoreParentStore",
-    "retrivex.adapters.llamaindex.ScopedQuery",
-    "retrivex.adapters.llamaindex.VectorStoreChunkStore",
-    "retrivex.adapters.llamaindex.chunk_store_from_nodes",
-    "retrivex.adapters.milvus.MilvusCollection",
-    "retrivex.adapters.opensearch.OpenSearchCollection",
-    "retrivex.adapters.pgvector.PgvectorCollection",
-    "retrivex.adapters.qdrant.QdrantCollection",
-    "retrivex.adapters.weaviate.WeaviateCollection",
-    # a protocol, and what asks a model
-    "retrivex.retrieval.headers.Headers",
-    "retrivex.retrieval.headers.ModelHeaders",
-    # parts of others, which nobody makes alone
-    "retrivex.evaluation.probe.PositionFit",
-    "retrivex.evaluation.probe.ProbeResult",
-    "retrivex.evaluation.run.Case",
-    "retrivex.evaluation.run.sets_of",
-    "retrivex.prompts.fit_prompt",
-    # answers of a running service
-    "retrivex.service.client.Added",
-    "retrivex.service.client.DocumentPage",
-    "retrivex.service.client.Item",
-    "retrivex.service.client.ListedDocument",
-    "retrivex.service.client.ListedIndex",
-    "retrivex.service.client.Resolved",
-    "retrivex.service.client.ServiceError",
-}
-"""Names that have none yet; the list may only become shorter."""
 
 MODULES_ALONE = {"retrivex.evaluation.metrics", "retrivex.batch.local"}  # imported as modules
 EXPORTS = _exports()
@@ -147,11 +110,81 @@ def test_no_name_is_there_twice() -> None:
 
 
 def test_every_public_name_has_an_example() -> None:
-    assert {f"{module}.{name}" for module, name in SHOWN if _without_example(module, name)} == WITHOUT_EXAMPLE
+    assert {f"{module}.{name}" for module, name in SHOWN if _without_example(module, name)} == set()
 
 
-def test_the_page_of_errors_says_of_each_what_to_do() -> None:
-    page = (ROOT / "docs" / "reference" / "api" / "errors.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)` \| .+ \|$", page, re.MULTILINE) == [
-        name for name in ERRORS if name != "RetrivexError"
-    ]
+# ---- errors
+
+_PAGE_OF_ERRORS = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+SECTIONS = {
+    title: text
+    for title, _, text in (part.partition("\n") for part in re.split(r"^##+ ", _PAGE_OF_ERRORS, flags=re.MULTILINE)[1:])
+}
+ROWS = {
+    title: re.findall(r"^\| (`.+`) \| (.+) \|$", text, re.MULTILINE)
+    for title, text in SECTIONS.items()
+    if title.endswith("Error")
+}
+SOURCES = [*(ROOT / "retrivex").rglob("*.py"), *(ROOT / "adapters").rglob("*.py")]
+TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES if "retrivex/adapters" not in path.as_posix()]
+WORDS = "\n".join(
+    node.value
+    for tree in TREES
+    for node in ast.walk(tree)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+)
+
+
+def test_every_error_has_a_section_that_says_what_to_do() -> None:
+    assert set(ROWS) == {*ERRORS, "RequestError", "ServiceError"}
+    assert [title for title, rows in ROWS.items() if not rows] == ["ServiceError"]
+
+
+@pytest.mark.parametrize("title", ROWS)
+def test_a_message_on_the_page_of_errors_is_one_of_the_program(title: str) -> None:
+    quoted = [text for messages, _ in ROWS[title] for text in re.findall(r"`([^`]+)`", messages)]
+    parts = [part.strip() for text in quoted for part in text.split("...")]
+    assert [part for part in parts if part not in WORDS] == []
+
+
+def _messages() -> set[tuple[str, str]]:
+    """Return the errors that are raised with a text of their own, what differs left out, and their messages."""
+    found = set()
+    for node in (node for tree in TREES for node in ast.walk(tree)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            first = node.exc.args[0]
+            parts = first.values if isinstance(first, ast.JoinedStr) else [first]
+            text = "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
+            found.add((getattr(node.exc.func, "id", ""), text))
+    return {(name, text) for name, text in found if len(re.findall("[a-z]{2,}", text)) > 1}
+
+
+def test_every_message_of_an_error_is_on_its_page() -> None:
+    said = {
+        title: "|".join(
+            ".*".join(re.escape(part.strip()) for part in text.split("..."))
+            for messages, _ in rows
+            for text in re.findall(r"`([^`]+)`", messages)
+        )
+        for title, rows in ROWS.items()
+        if rows
+    }
+    missing = [(name, text) for name, text in _messages() if name in said and not re.search(said[name], text)]
+    assert sorted(missing) == []
+
+
+def test_the_page_of_errors_has_every_problem_of_the_service() -> None:
+    kinds, rest = {(RefusedError.kind, str(RefusedError.status))}, [RefusedError]
+    while rest:
+        found = rest.pop().__subclasses__()
+        rest += found
+        kinds |= {(each.kind, str(each.status)) for each in found}
+    service = ROOT / "retrivex" / "service"
+    made = "".join((service / name).read_text(encoding="utf-8") for name in ("problems.py", "gate.py"))
+    found = re.findall(r'(?:Problem\(|^    )(\d{3})[,:] \(?"([\w-]+)"', made, re.MULTILINE)
+    kinds |= {(kind, status) for status, kind in found}
+    assert set(re.findall(r"^\| `([\w-]+)` \| (\d+) \|", SECTIONS["HTTP"], re.MULTILINE)) == kinds
+
+
+def test_a_page_that_a_message_names_is_there() -> None:
+    assert {page for page in re.findall(r"docs/\w+/[\w/]+\.md", WORDS) if not (ROOT / page).is_file()} == set()

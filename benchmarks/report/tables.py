@@ -35,7 +35,7 @@ PAGES = (
     ROOT / "docs" / "howto" / "vector_stores.md",
     ROOT / "docs" / "howto" / "batch.md",
     ROOT / "docs" / "explain" / "concepts.md",
-    ROOT / "docs" / "howto" / "stores.md",
+    ROOT / "docs" / "explain" / "store_speed.md",
     ROOT / "docs" / "howto" / "dedup.md",
     ROOT / "docs" / "explain" / "ordering.md",
     ROOT / "docs" / "contribute" / "promises.md",

@@ -91,7 +91,8 @@ def evaluate(
         Path, typer.Option("--out", metavar="FOLDER", help="Where results, manifest and report are written.")
     ] = Path("results"),
     processes: Annotated[
-        int, typer.Option("--processes", min=1, metavar="N", help="That compose side by side.")
+        int,
+        typer.Option("--processes", min=1, metavar="N", show_default="all cores", help="That compose side by side."),
     ] = os.cpu_count() or 1,
     cache: Annotated[
         Path | None,

@@ -24,7 +24,7 @@ class Action(StrEnum):
 
 
 def keys(
-    action: Annotated[Action, typer.Argument(help="create NAME, list, or revoke ID.")],
+    action: Annotated[Action, typer.Argument(metavar="ACTION", help="create NAME, list, or revoke ID.")],
     name: Annotated[str | None, typer.Argument(metavar="[NAME|ID]", help="Whose key it is; or its id.")] = None,
     scope: Annotated[
         list[str] | None,

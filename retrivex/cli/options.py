@@ -149,7 +149,11 @@ def make_config(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        _composing("--set", metavar="OPTION=VALUE", help="Any option of RetrievalConfig, listed below; repeatable."),
+        _composing(
+            "--set",
+            metavar="OPTION=VALUE",
+            help="Any option of RetrievalConfig; the end of --help lists them; repeatable.",
+        ),
     ] = None,
 ) -> RetrievalConfig:
     """Return the config that the options of a command line ask for.

@@ -41,6 +41,12 @@ class PositionFit:
     p_value : probability of a spread as large as this one, were position without effect
     needles, rows : how many were asked for at every depth; a row is a needle at one length
     level : of bands and test
+
+    Examples
+    --------
+    >>> found: PositionFit = fit_positions([[1, 0, 1]] * 12, [0.1, 0.5, 0.9])
+    >>> found.positions[found.worst], found.low[1], round(found.high[1], 2)
+    (0.5, 0.0, 0.26)
     """
 
     positions: tuple[float, ...]

@@ -48,6 +48,17 @@ class ProbeResult:
     by_length : length -> accuracy at each depth; without lengths at which no needle was asked for at every depth
     warnings : what was not answered, and why; answers that were cut
     usage : what was asked and spent
+
+    Examples
+    --------
+    >>> class Blind:  # a model that finds nothing
+    ...     usage = Usage()
+    ...
+    ...     def ask(self, requests):
+    ...         return [ModelReply("I do not know.") for request in requests]
+    >>> found: ProbeResult = probe(Blind(), lengths=[200], depths=3, needles=2, tokenizer="estimate")
+    >>> found.fit.accuracy, found.verdict
+    ((0.0, 0.0, 0.0), 'no effect seen: no answer was right at any depth; see that the model can answer at all')
     """
 
     model: str

@@ -39,6 +39,15 @@ class Case:
     retriever : where the hits come from, one of `RETRIEVERS`
     embedding : of the question, shape (d,); None without an encoder
     places : of the hits in the index, best first; it follows from the hits
+
+    Examples
+    --------
+    >>> from retrivex.evaluation.questions.evidence import Question
+    >>> index = Index({"bees": "Bees sleep.", "ants": "Ants work."})
+    >>> asked = Question("1", "What do ants do?", ())
+    >>> case = Case(asked.text, index.hits([asked], "bm25", 5)[0], index, budget=100)
+    >>> [hit.key for hit in case.hits], case.places
+    ([('ants', 0)], [1])
     """
 
     question: str

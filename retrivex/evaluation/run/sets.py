@@ -27,6 +27,12 @@ def sets_of(specs: Sequence[str], data: Path | None) -> Iterator[tuple[str, Evid
     LoadError
         If a name is unknown, a file is missing or broken, or there is no folder of data. Unknown names are reported
         before the first set is read.
+
+    Examples
+    --------
+    >>> next(sets_of(["bees"], Path("data")))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    retrivex.errors.LoadError: evaluation set 'bees' is unknown here: the public sets are in ...
     """
     for spec in specs:
         if spec.split("/")[0] not in FAMILIES:
