@@ -102,7 +102,7 @@ WITH_TIKTOKEN = $(call with_tiktoken,core)
 SERVE_WITH = $(call with_tiktoken,serve)
 
 .PHONY: docs notebooks properties distributions demo test check lint types pages house test-integration integration-ci integration-core integration-wheel release-check mutants mutants-sample fuzz fuzz-loaders fuzz-shell fuzz-short fuzz-bytes faults soak determinism bench bench-store clean
-.PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
+.PHONY: fingerprint bench-all environments batch-demo bench-batch serve fuzz-service bench-service load-short examples bench-adapters bench-against bench-checks bench-dedup bench-growth test-matrix bench-ordering bench-rerank bench-rerank-bare bench-fusion bench-evidence bench-evidence-full bench-effort bench-options bench-index bench-tune calibrate ablations evaluate evaluate-smoke report bench-index-peers recording kill-service bench-scale $(addprefix integration-,$(KINDS))
 
 # Those of CI, one after another: it makes them while the unit tests run.
 environments: $(foreach kind,core docs $(KINDS_CI),$(call ready,$(kind)))
@@ -380,6 +380,10 @@ bench-fusion: $(call ready,evidence)
 # make bench-effort EFFORT=--quick prints it for 60 questions a set.
 bench-effort: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.evidence.effort $(EFFORT)
+
+# What each option changes, with one changed at a time: some 20 minutes of one core.
+bench-options: $(call ready,evidence)
+	$(EVIDENCE) -m benchmarks.evidence.options
 
 # Evidence in the context with and without a reranker.
 bench-rerank: $(call ready,evidence)

@@ -22,6 +22,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "bench-evidence-full": ("evidence.json", "evidence_grid.json"),
     "bench-effort": ("effort.json",),
     "ablations": ("ablations.json",),
+    "bench-options": ("options.json",),
     "bench-fusion": ("fusion.json",),
     "bench-rerank": ("rerank.json",),
     "bench-rerank-bare": ("rerank_bare.json",),

@@ -30,6 +30,8 @@ MAX_NUMBER = 10**15
 MAX_WINDOW = 10_000
 """Upper limit of window sizes, in chunks: longer than documents are, and small enough to bound the memory."""
 
+SIDES = range(MAX_WINDOW + 1)
+"""What each side of a window may be, in chunks."""
 
 GrowPolicy: TypeAlias = Literal["table", "list", "code", "steps", "auto"]
 GrowUntil: TypeAlias = Callable[[Chunk, Chunk], bool]
@@ -63,7 +65,7 @@ def _as_items(value: Any) -> Any:
 
 def _check_sides(window: int | tuple[int, int]) -> int | tuple[int, int]:
     sides = window if isinstance(window, tuple) else (window,)
-    if not 0 <= min(sides) <= max(sides) <= MAX_WINDOW:
+    if not all(side in SIDES for side in sides):
         raise RetrivexError(
             f"window is {window}: it must be from 0 to {MAX_WINDOW:,} chunks, or a pair (before, after) of such numbers"
         )
@@ -109,17 +111,17 @@ class HitOptions(_Options):
         description="Range of the hit scores: unbounded (BM25, fused scores, logits), cosine (-1 to 1; as a distance "
         "0 to 2) or unit (0 to 1). A hit outside the declared range is dropped and listed.",
     )
-    quotas: Literal["equal"] | tuple[float, ...] | None = Field(
+    quotas: Literal["equal"] | tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
         default=None,
-        description="Share of the token budget for each hit list, in list order, or equal. None combines several "
-        "lists by reciprocal rank fusion.",
+        description="Share of the token budget for each hit list, in list order, not all 0, or equal. None combines "
+        "several lists by reciprocal rank fusion.",
     )
 
 
 class ExpansionOptions(_Options):
     """Options of the expansion: how many neighbouring chunks are fetched around each hit."""
 
-    window: Annotated[int | tuple[int, int], AfterValidator(_check_sides)] = Field(
+    window: Annotated[int | tuple[int, int], AfterValidator(_check_sides), SIDES] = Field(
         default=2,
         description="Neighbours fetched on each side of a hit (L), in chunks, or a pair (before, after). 0 switches "
         "expansion off.",
@@ -477,8 +479,8 @@ class RetrievalConfig(
                 "raise max_window or lower window"
             )
         shares = self.quotas if isinstance(self.quotas, tuple) else (1.0,)
-        if not shares or min(shares) < 0 or not 0 < sum(shares) < math.inf:
-            raise RetrivexError(f"quotas are {shares}: give one non-negative share per hit list, not all zero")
+        if not 0 < sum(shares) < math.inf:
+            raise RetrivexError(f"quotas are {shares}: give one share per hit list, not all zero")
         self._check_order()
         return self
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import pytest
 
 from retrivex import RetrievalConfig, RetrivexError
-from retrivex.config import COMMON_OPTIONS, PRESETS
+from retrivex.config import PRESETS
 from retrivex.errors import ConfigError
 from retrivex.model.retired import RETIRED
 
@@ -31,6 +30,7 @@ from retrivex.model.retired import RETIRED
         ({"window": (1, 2, 3)}, "window is"),
         ({"window": "wide"}, "window is 'wide': it should be a valid integer.*, or it should be a valid tuple"),
         ({"edge_counts": (1,)}, "edge_counts"),
+        ({"quotas": (-1.0, 2.0)}, r"quotas.0 is -1.0: it should be greater than or equal to 0"),
         ({"relevance_levels": (0.1, 0.4)}, "relevance_levels are"),
         ({"return_parents": 0}, "return_parents is 0: it should be 'never' or 'auto', or it should be greater than 0"),
         ({"ordering_strategy": "sideways"}, "ordering_strategy"),
@@ -52,7 +52,6 @@ def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], field: str) 
     [
         ({"grow_until": "table", "max_window": 1}, "max_window is 1: with grow_until it must be at least the window"),
         ({"quotas": (0.0, 0.0)}, "quotas are"),
-        ({"quotas": (-1.0, 2.0)}, "quotas are"),
         ({"quotas": ()}, "quotas are"),
     ],
 )
@@ -229,32 +228,6 @@ def test_a_preset_in_a_file_must_be_a_name(tmp_path: Path, preset: str) -> None:
         RetrievalConfig.from_file(path)
 
 
-def _in_a_table(default: Any) -> str:
-    plain = getattr(default, "value", default)
-    return {None: "none", True: "true", False: "false", (): "none"}[plain] if _is_word(plain) else str(plain)
-
-
-def _is_word(value: Any) -> bool:
-    return value is None or isinstance(value, bool) or value == ()
-
-
-def _rows(section: str) -> list[str]:
-    return [line for line in section.splitlines() if line.startswith("| `")]
-
-
-def test_the_page_of_options_is_grouped_by_step() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
-    sections = dict(part.split("\n", 1) for part in page.split("\n## ")[1:])
-    fields = RetrievalConfig.model_fields
-    for step, names in RetrievalConfig.option_groups().items():
-        assert _rows(sections[step.capitalize()]) == [
-            f"| `{name}` | {_in_a_table(fields[name].default)} | {fields[name].description} |" for name in names
-        ]
-    common = next(text for heading, text in sections.items() if heading.startswith("The ten options"))
-    assert [row.split("`")[1] for row in _rows(common)] == list(COMMON_OPTIONS)
-    assert all(f"| `{preset}` |" in page for preset in PRESETS)
-
-
 def test_every_option_belongs_to_one_step() -> None:
     names = [name for group in RetrievalConfig.option_groups().values() for name in group]
     assert names == list(RetrievalConfig.model_fields)
@@ -314,31 +287,3 @@ def test_a_copy_is_checked_like_an_override() -> None:
 def test_numbers_beyond_floats_are_refused(option: str, value: int) -> None:
     with pytest.raises(ConfigError, match=option):
         RetrievalConfig(**{option: value})
-
-
-def _values(field: Any) -> str | None:
-    """What an option takes, where its type says so: a switch, one of some words, or a number in a range."""
-    kinds = [kind for kind in (get_args(field.annotation) or (field.annotation,)) if kind is not type(None)]
-    bounds = {
-        name: getattr(rule, name) for rule in field.metadata for name in ("ge", "gt", "le") if hasattr(rule, name)
-    }
-    if field.annotation is bool:
-        said = "true or false"
-    elif get_origin(field.annotation) is Literal:
-        said = ", ".join(kinds)
-    elif kinds in ([int], [float]) and bounds:
-        low = f"above {bounds['gt']:g}" if "gt" in bounds else f"{bounds['ge']:g}"
-        said = f"{low} to {bounds['le']:g}" if "le" in bounds else f"{low} or more" if "ge" in bounds else low
-        said = f"{'a whole number' if kinds == [int] else 'a number'}, {said}"
-    else:
-        return None
-    return f"{said}; or none" if type(None) in get_args(field.annotation) else said
-
-
-def test_the_page_of_options_says_what_each_takes() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
-    said = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", page.partition("\n## Values\n")[2], re.MULTILINE))
-    assert list(said) == list(RetrievalConfig.model_fields)
-    assert {name: said[name] for name, field in RetrievalConfig.model_fields.items() if _values(field)} == {
-        name: _values(field) for name, field in RetrievalConfig.model_fields.items() if _values(field)
-    }

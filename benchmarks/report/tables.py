@@ -19,6 +19,7 @@ from benchmarks.report import (
     evidence_tables,
     fusion_tables,
     index_tables,
+    option_tables,
     ordering_tables,
     promise_tables,
     readme_lines,
@@ -42,6 +43,7 @@ PAGES = (
     ROOT / "docs" / "howto" / "rerank.md",
     ROOT / "docs" / "explain" / "scale.md",
     ROOT / "docs" / "howto" / "service_operation.md",
+    ROOT / "docs" / "reference" / "configuration.md",
 )
 
 
@@ -167,6 +169,7 @@ TABLES = {
     **effort_tables.TABLES,
     **fusion_tables.TABLES,
     **index_tables.TABLES,
+    **option_tables.TABLES,
     **ordering_tables.TABLES,
     **promise_tables.TABLES,
     **rerank_tables.TABLES,
