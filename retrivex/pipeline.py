@@ -126,7 +126,8 @@ class RetriVex:
         -------
         Composition
             What the three limits leave out is in `dropped`, with the reason `cut_off`. A hit on a derived text, such as
-            a summary, shows its original (`retrivex.retrieval.originals`); without one it is dropped as `no_text`.
+            a summary, shows its original (`retrivex.retrieval.originals`); where that is missing, the best hit on it is
+            dropped as `no_text`.
 
         Raises
         ------
@@ -142,12 +143,13 @@ class RetriVex:
             hits = self.retriever.retrieve(query, **asked)
         else:
             hits = {one: self.retriever.retrieve(one, **asked) for one in _checked_questions(sub_questions)}
-        shown, missing = self._originals(scope, options).show(hits)
+        originals = self._originals(scope, options)
+        shown, missing = originals.show(hits)
         kept, cut = limits.split(shown, self._kind(options))
         made = self.composer.compose(
             kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
         )
-        return self._account(made, [*missing, *cut])
+        return self._account(made, [*missing, *cut], originals.warnings)
 
     @takes_both_names
     async def aask(
@@ -181,12 +183,13 @@ class RetriVex:
         else:
             each = _checked_questions(sub_questions)
             hits = dict(zip(each, await asyncio.gather(*map(retrieve, each)), strict=True))
-        shown, missing = await self._originals(scope, options).ashow(hits)
+        originals = self._originals(scope, options)
+        shown, missing = await originals.ashow(hits)
         kept, cut = limits.split(shown, self._kind(options))
         made = await self.composer.acompose(
             kept, self.store, self._parents, query=query, scope=scope, whole_documents=whole_documents, **options
         )
-        return self._account(made, [*missing, *cut])
+        return self._account(made, [*missing, *cut], originals.warnings)
 
     def around(
         self, place: Citation | Span | ChunkKey, before: int = 1, after: int = 1, *, scope: Scope = None
@@ -242,8 +245,8 @@ class RetriVex:
     def _kind(self, options: Mapping[str, Any]) -> str:
         return str(options.get("score_kind", self.composer.config.score_kind))
 
-    def _account(self, made: Composition, cut: Sequence[DroppedHit]) -> Composition:
-        said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *made.warnings))
+    def _account(self, made: Composition, cut: Sequence[DroppedHit], more: Sequence[str]) -> Composition:
+        said = dict.fromkeys((*getattr(self.retriever, "warnings", ()), *more, *made.warnings))
         if cut and NO_HITS in said:
             del said[NO_HITS]
             limited = [hit for hit in cut if hit.reason == "cut_off"]
@@ -251,7 +254,8 @@ class RetriVex:
                 said[f"all {len(limited)} hits are beyond the limits, first: {limited[0].detail}; loosen them"] = None
         missing = [hit for hit in cut if hit.reason == "no_text"]
         if missing:
-            said[f"{len(missing)} hits on derived texts are left out, first: {missing[0].detail}"] = None
+            count = len(missing)
+            said[f"hits on derived texts are left out for {count} missing originals, first: {missing[0].detail}"] = None
         if not cut and len(said) == len(made.warnings):
             return made
         return replace(made, dropped=(*made.dropped, *cut), warnings=tuple(said))

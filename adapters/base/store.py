@@ -385,7 +385,8 @@ class VectorRetriever(_Asking):
 
     def _hits(self, answer: Records, request: Nearest, k: int) -> tuple[list[SeedHit], Nearest | None]:
         """Return the hits of an answer, and what to ask next where too few of its records fit."""
-        hits: list[SeedHit] = []
+        best: dict[ChunkKey, SeedHit] = {}
+        doubled: list[ChunkKey] = []
         reasons: list[str] = []
         foreign = unread = 0
         for warning in answer.warnings:
@@ -404,11 +405,19 @@ class VectorRetriever(_Asking):
             if chunk is not None and request.where is not None and not fits(request.where, passage, chunk):
                 continue
             if chunk is not None and chunk.metadata.scope in request.scopes:
-                hits.append(SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced))
+                hit = SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced)
+                if best.setdefault(chunk.key, hit) is not hit:
+                    doubled.append(chunk.key)
             elif chunk is not None:
                 foreign += 1
             else:
                 unread += 1
+        hits = [*best.values()]
+        if doubled:
+            self._warn(
+                f"{self.collection.name}: chunks that are written several times count once, by their best record, such "
+                f"as chunk {doubled[0][1]} of {doubled[0][0]!r}; take the copies out"
+            )
         if foreign:
             self._warn(f"{self.collection.name} returned hits of another scope: left out")
         if foreign and len(hits) < request.k <= len(answer.records):
@@ -423,14 +432,16 @@ class VectorRetriever(_Asking):
             )
         for reason in reasons:
             self._warn(f"{self.collection.name}: hits stay as they are: {reason}")
-        if request.where is None or len(hits) >= k or len(answer.records) < request.k:
+        is_all = request.where is None and not doubled
+        if is_all or len(hits) >= k or len(answer.records) < request.k:
             return hits[:k], None
         if request.k < MOST_HITS:
             return hits, replace(request, k=min(MOST_HITS, _MORE_HITS * request.k))
-        self._warn(
-            f"{self.collection.name}: of the best {request.k} records only {len(hits)} fit where, so that fewer hits "
-            f"than k={k} came back: the store cannot be asked for all of it"
-        )
+        if request.where is not None:
+            self._warn(
+                f"{self.collection.name}: of the best {request.k} records only {len(hits)} fit where, so that fewer "
+                f"hits than k={k} came back: the store cannot be asked for all of it"
+            )
         return hits, None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from numbers import Number
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from retrivex.model.chunk import Chunk
@@ -56,7 +58,8 @@ class FieldTest:
     def _fits(self, value: Any) -> bool:
         if value is None or isinstance(value, (list, tuple, Mapping)):
             return value is None and self.missing
-        if self.bounds is None:
+        value = value.isoformat() if isinstance(value, date) else value
+        if self.bounds is None or not isinstance(value, (str, Number)):
             return value in self.values
         is_text = isinstance(value, str)
         return all(isinstance(bound, str) == is_text and _HOLDS[op](value, bound) for op, bound in self.bounds.items())
@@ -85,6 +88,21 @@ class FieldTest:
         """Whether bounds are texts."""
         return any(isinstance(bound, str) for bound in (self.bounds or {}).values())
 
+    @property
+    def is_rounded(self) -> bool:
+        """Whether it names a number beyond 2**53, where a double holds only some of the whole ones."""
+        given = (*self.values, *(self.bounds or {}).values())
+        return any(not isinstance(one, str) and abs(one) > 2**53 for one in given)
+
+    @property
+    def loosened(self) -> dict[str, float]:
+        """Bounds for numbers that a store rounds: the next numbers outwards fit as well."""
+        made = {}
+        for op, bound in (self.bounds or {}).items():
+            name, outwards = ("min", -math.inf) if op in _LOW else ("max", math.inf)
+            made[name] = math.nextafter(float(bound), outwards)
+        return made
+
     def names(self, fields: FieldMap) -> tuple[str, ...]:
         """Return the names of the field, the first one to be asked, without the root that they lie under."""
         if self.field == "heading":
@@ -100,6 +118,27 @@ class FieldTest:
 
 ROUNDED: Mapping[str, Any] = {"min": math.ceil, "max": math.floor, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number, for fields that hold no others."""
+
+_LOW = ("min", "above")
+
+
+def whole_bounds(bounds: Mapping[str, Any], low: int, high: int) -> dict[str, int] | None:
+    """Return bounds for a field of whole numbers from `low` to `high`, as such numbers; None where none can fit.
+
+    Examples
+    --------
+    >>> whole_bounds({"min": -7, "below": 2.5}, 0, 255), whole_bounds({"above": 300}, 0, 255)
+    ({'below': 3}, None)
+    """
+    made: dict[str, int] = {}
+    for op, bound in bounds.items():
+        whole = ROUNDED[op](bound)
+        if low <= whole <= high:
+            made[op] = whole
+        elif (op in _LOW) == (whole > high):
+            return None
+    return made
+
 
 OUTWARDS: Mapping[str, Any] = {"min": math.floor, "max": math.ceil, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number that lets through what the bound does."""

@@ -19,7 +19,7 @@ from retrivex.model.window import Window
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap
 from ..base.scopes import scope_alternatives
-from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed
+from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed, whole_bounds
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -50,14 +50,15 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Say whether its values are numbers."""
-        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type))
+        """Say whether its values are numbers that the engine compares: it knows no floats of 16 bits."""
+        return bool(pa.types.is_integer(self.type) or pa.types.is_float32(self.type) or pa.types.is_float64(self.type))
 
-    def holds(self, value: int | float) -> bool:
-        """Say whether a column of whole numbers can hold a number: the engine refuses to compare it with others."""
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the largest number of a column of whole numbers: the engine compares it with no others."""
         signed = pa.types.is_signed_integer(self.type)
         most = 2 ** (self.type.bit_width - signed)
-        return type(value) is int and (-most if signed else 0) <= value < most
+        return -most if signed else 0, most - 1
 
     @property
     def is_struct(self) -> bool:
@@ -74,9 +75,7 @@ class Column:
         """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
         if self.is_text:
             return self.is_one_of(str(n) for n in range(start, end))
-        last = end - 1
-        if pa.types.is_integer(self.type):  # the engine refuses to compare a column with what it cannot hold
-            last = min(last, 2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
+        last = min(end - 1, self.range[1]) if pa.types.is_integer(self.type) else end - 1
         return f"{self.sql} >= {start} AND {self.sql} <= {last}" if start <= last else "FALSE"
 
     def inner(self, keys: Sequence[str]) -> Column | None:
@@ -214,14 +213,24 @@ class SqlDialect(Dialect[str]):
         if not found or (len(found) > 1 and test.field.startswith("metadata.")):  # in JSON, or in one of several places
             return Pushed(None, False)
         column = found[0]
+        root, *inside = column.path
+        if (
+            inside
+            and self._columns.is_flat
+            and ".".join(column.path) in {*test.names(self._fields)} - {*self._fields.dotted}
+        ):
+            raise StoreError(
+                f"where names {test.field!r}, a path into the struct {root!r}, whose fields count as columns: "
+                f"write 'metadata.{'.'.join(inside)}', or give fields=FieldMap(..., root={root!r})"
+            )
         is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
         item = Column(column.path, column.type.value_type) if is_list else column
-        values = None if test.bounds else _literals(item, test)
+        values = None if test.bounds or (is_list and test.missing) else _literals(item, test)  # it may hold a null
         if test.titles and is_list:
             places = enumerate(test.titles, 1)
             either = [" AND ".join(f"array_element({column.sql}, {at}) = {quoted(title)}" for at, title in places)]
         elif test.bounds and not is_list and (item.is_text or item.is_number):
-            either = [_within(item, test.bounds)] if item.is_text == test.is_of_texts else []
+            either = [_within(item, test)] if item.is_text == test.is_of_texts else []
         elif values is None or test.titles:
             return Pushed(None, False)
         else:
@@ -229,7 +238,7 @@ class SqlDialect(Dialect[str]):
             either += [f"array_has({column.sql}, {value})" for value in values if is_list]
         if test.missing:
             either.append(f"{column.sql} IS NULL")
-        return Pushed(_join_any(either))
+        return Pushed(_join_any(either), not test.is_rounded or pa.types.is_integer(item.type))
 
     def any_of(self, conditions: Sequence[str]) -> str:
         """Join conditions of which one must hold."""
@@ -250,18 +259,24 @@ def _literals(column: Column, test: FieldTest) -> list[str] | None:
         return [quoted(text) for text in test.texts]
     if pa.types.is_boolean(column.type):
         return [str(truth).upper() for truth in test.truths]
+    if not column.is_number:
+        return None
     if pa.types.is_floating(column.type):
         return [repr(float(value)) for value in test.numbers]
-    return [str(value) for value in test.numbers if column.holds(value)] if column.is_number else None
+    low, high = column.range
+    return [str(value) for value in test.numbers if isinstance(value, int) and low <= value <= high]
 
 
-def _within(column: Column, bounds: Mapping[str, Any]) -> str:
-    is_whole = pa.types.is_integer(column.type) and all(map(column.holds, bounds.values()))
-    sql = column.sql if is_whole or column.is_text else f"CAST({column.sql} AS DOUBLE)"
-    shown = {
-        op: quoted(value) if isinstance(value, str) else repr(value if is_whole else float(value))
-        for op, value in bounds.items()
-    }
+def _within(column: Column, test: FieldTest) -> str:
+    sql, given = column.sql, test.loosened if test.is_rounded else (test.bounds or {})
+    shown = {op: quoted(value) if isinstance(value, str) else repr(float(value)) for op, value in given.items()}
+    if pa.types.is_integer(column.type):
+        whole = whole_bounds(test.bounds or {}, *column.range)
+        if not whole:
+            return "FALSE" if whole is None else f"{sql} IS NOT NULL"
+        shown = {op: str(value) for op, value in whole.items()}
+    elif not column.is_text:
+        sql = f"nullif(CAST({sql} AS DOUBLE), CAST('NaN' AS DOUBLE))"  # it would be the largest number
     return " AND ".join(SQL_TESTS[op].format(sql, value) for op, value in shown.items())
 
 

@@ -201,7 +201,11 @@ class MilvusDialect(Dialect[str]):
             return None
         if kind != "JSON" and test.is_of_texts != (kind == "VARCHAR"):
             return []
-        rounded = {op: ROUNDED[op](one) if kind.startswith("INT") else one for op, one in bounds.items()}
+        rounded: Mapping[str, Any] = {
+            op: ROUNDED[op](one) if kind.startswith("INT") else one for op, one in bounds.items()
+        }
+        if kind == "FLOAT" or (test.is_rounded and kind in ("DOUBLE", "JSON")):
+            rounded = test.loosened
         each = " and ".join(f"{name} {_BOUNDS[op]} {self._written.value(one)}" for op, one in rounded.items())
         return [each, *(f"{name} == {self._written.value(truth)}" for truth in test.truths if kind == "JSON")]
 

@@ -159,7 +159,9 @@ class Table:
                 f"the table has none of {', '.join(fields.text)}, only {', '.join(self.columns)}: "
                 "name the column of the text with fields=FieldMap(text=...)"
             )
-        listed = SQL(", ").join(SQL("t.{}").format(name(key)) for key in kept)
+        # as text, char(n) is without the blanks that fill it up
+        shapes = {key: "t.{0}::text AS {0}" if self.columns[key].kind == "bpchar" else "t.{}" for key in kept}
+        listed = SQL(", ").join(SQL(shape).format(name(key)) for key, shape in shapes.items())
         return SQL("row_to_json((SELECT r FROM (SELECT {}) AS r))::text").format(listed)
 
     def visible(self, fields: FieldMap, scopes: Scopes) -> tuple[Composed, Values]:

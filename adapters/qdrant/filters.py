@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -72,13 +71,13 @@ class QdrantDialect(Dialect[models.Condition]):
         if test.missing:
             either.append(self.all_of(list(map(_is_nowhere, keys))))
         # what is missing may be an empty list
-        exact = not test.missing and not any(map(_is_rounded, (*test.numbers, *(test.bounds or {}).values())))
-        return Pushed(self.any_of(either), exact)
+        return Pushed(self.any_of(either), not test.missing and not test.is_rounded)
 
     def _holds(self, test: FieldTest, key: str) -> list[models.Condition]:
         limits = [models.Range(gte=value, lte=value) for value in test.numbers]
         if test.bounds is not None:
-            limits = [models.Range(**dict(_limit(name, value) for name, value in test.bounds.items()))]
+            bounds: Mapping[str, Any] = test.loosened if test.is_rounded else test.bounds
+            limits = [models.Range(**{_BOUNDS[op]: value for op, value in bounds.items()})]
         wholes = [value for value in test.numbers if isinstance(value, int)]
         return [
             *(_holds_any(key, values) for values in (test.texts, wholes) if values),
@@ -100,19 +99,6 @@ class QdrantDialect(Dialect[models.Condition]):
 
 
 _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
-
-
-def _is_rounded(value: Any) -> bool:
-    """Whether a number may not be kept as it is: bounds are doubles, which have 53 bits."""
-    return bool(abs(value) > 2**53)
-
-
-def _limit(name: str, value: Any) -> tuple[str, Any]:
-    """Return a bound as Qdrant names it; one that is rounded lets through what is next to it."""
-    if not _is_rounded(value):
-        return _BOUNDS[name], value
-    down = name in ("min", "above")
-    return "gte" if down else "lte", math.nextafter(value, -math.inf if down else math.inf)
 
 
 def _holds_any(key: str, values: list[Any]) -> models.Condition:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from retrivex.errors import StoreError
 
 from ..base.collection import ByWindows, Nearest, Request, Scopes
 from ..base.fields import FieldMap
-from ..base.where import Dialect, FieldTest, Group, Pushed
-from .mapping import FLAT, NUMBERS, IndexMapping
+from ..base.where import Dialect, FieldTest, Group, Pushed, whole_bounds
+from .mapping import FLAT, NUMBERS, IndexMapping, list_parents
 from .query import Clause, all_of, any_of, in_scope, named
 
 
@@ -98,35 +98,42 @@ class SearchDialect(Dialect[Clause]):
         """Translate one test."""
         mapping, paths = self._known.mapping, test.paths(self._known.names)
         path = next(filter(mapping.is_mapped, paths), None)
-        if path is None:
-            return Pushed({"match_all" if test.missing else "match_none": {}})
+        if path is None:  # it may be kept where nothing is mapped, or in an object or a text of JSON above it
+            places = {above for one in (*paths, test.field) for above in (one, *list_parents(one))}
+            none: Clause = {"match_all" if test.missing else "match_none": {}}
+            return Pushed(None, False) if any(map(mapping.is_mapped, places)) else Pushed(none)
         kinds = mapping.kinds(path)
         kind, exact = next(iter(kinds), "flattened"), mapping.exact(path)
         if len(kinds) > 1 or not (exact or kind == "boolean"):
             return Pushed(None, False)
+        most, is_folded = mapping.keeps(path)
+        rounds = kind == "float" or (kind == "double" and test.is_rounded)
+        if rounds and test.bounds is not None and not test.is_of_texts:
+            test = replace(test, bounds=test.loosened)
         nowhere: Clause = {"bool": {"must_not": [{"exists": {"field": path}}]}}
         if test.titles:  # of a list; a path in one text begins with a slash
             listed = all_of([named(exact, [title]) for title in test.titles])
             return Pushed(any_of([listed, {"prefix": {exact[0]: {"value": "/"}}}, nowhere]), False)
         either: list[Clause] | None
+        values: list[str] = []
         if kind in NUMBERS or kind == "boolean":
             either = _of_numbers(test, path, kind)
         elif test.bounds is not None:
-            either = None if kind in FLAT else _of_texts(test, exact[0])
+            either = None if kind in FLAT or is_folded else _of_texts(test, exact[0])
         else:
-            values = [*test.texts, *(repr(value) for value in test.numbers), *(str(t).lower() for t in test.truths)]
+            numbers = {repr(kept) for value in test.numbers for kept in (value, float(value))}
+            values = [*test.texts, *sorted(numbers), *(str(t).lower() for t in test.truths)]
             either = [named(exact, values)] if values else []
         if either is None:
             return Pushed(None, False)
-        is_short = test.bounds is None and all(len(text) <= _SHORT for text in test.texts)
-        if exact and exact[0] != path and not is_short:  # a keyword beside a text leaves out what is longer
-            beside: Clause = {
-                "bool": {"filter": [{"exists": {"field": path}}], "must_not": [{"exists": {"field": exact[0]}}]}
-            }
-            either.append(beside)
-        missing = [nowhere] if test.missing else []
-        is_exact = kind in NUMBERS or not test.numbers
-        return Pushed(self.any_of([*either, *missing]), is_exact and (is_short or not exact or exact[0] == path))
+        is_whole = most is None or (test.bounds is None and all(len(text) <= most for text in values))
+        if not is_whole:  # a keyword leaves out what is longer
+            either.append({"term": {"_ignored": exact[0]}})
+        if test.missing:  # or a list of nothing
+            either.append(nowhere)
+        is_mixed = kind not in NUMBERS and _may_be_number(test)
+        is_exact = not (rounds or is_folded or test.missing or is_mixed)
+        return Pushed(self.any_of(either), is_exact and is_whole)
 
     def any_of(self, conditions: Sequence[Clause]) -> Clause:
         """Join conditions of which one must hold."""
@@ -141,31 +148,49 @@ class SearchDialect(Dialect[Clause]):
         return {"bool": {"must_not": [condition]}}
 
 
-_SHORT = 256  # characters that a keyword which dynamic mapping puts beside a text keeps
-_LARGEST = {"byte": 2**7, "short": 2**15, "integer": 2**31, "long": 2**63}
+_LONGEST = 256  # characters of a pattern
+_OF_NUMBERS = frozenset("0123456789+-.eEtrufals")
+_WIDTHS = {"byte": 7, "short": 15, "integer": 31, "long": 63}
 _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
 
 
-def _of_numbers(test: FieldTest, path: str, kind: str) -> list[Clause]:
+def _may_be_number(test: FieldTest) -> bool:
+    """Whether a keyword may be a number or a truth value in the record that fits: the index has them as texts."""
+    bounds = test.bounds or {}
+    if test.numbers or bounds.keys() & _BOUNDS.keys():
+        return True
+    return any(set(str(text)) <= _OF_NUMBERS for text in (*test.texts, *bounds.values()))
+
+
+def _of_numbers(test: FieldTest, path: str, kind: str) -> list[Clause] | None:
+    """Return the clauses of which one must hold; None where the field rounds in a way of its own."""
+    if kind in ("half_float", "scaled_float"):
+        return None
     if kind == "boolean":
         return [{"terms": {path: list(test.truths)}}] if test.truths else []
-    if test.bounds is not None:
-        return [] if test.is_of_texts else [{"range": {path: {_BOUNDS[op]: one for op, one in test.bounds.items()}}}]
-    most = _LARGEST.get(kind)
-    held = [value for value in test.numbers if most is None or (isinstance(value, int) and -most <= value < most)]
-    return [{"terms": {path: held}}] if held else []
+    width = _WIDTHS.get(kind)
+    low, high = (0, 2**64 - 1) if width is None else (-(2**width), 2**width - 1)
+    is_whole = kind in _WIDTHS or kind == "unsigned_long"
+    if test.bounds is None:
+        held = [value for value in test.numbers if not is_whole or (isinstance(value, int) and low <= value <= high)]
+        return [{"terms": {path: held}}] if held else []
+    bounds = whole_bounds(test.bounds, low, high) if is_whole and not test.is_of_texts else test.bounds
+    if test.is_of_texts or bounds is None:
+        return []
+    limits = {_BOUNDS[op]: one for op, one in bounds.items()}
+    return [{"range": {path: limits}} if limits else {"exists": {"field": path}}]
 
 
 def _of_texts(test: FieldTest, path: str) -> list[Clause] | None:
-    """Return the clause of bounds on texts; None where they are too long for a pattern."""
+    """Return the clause of bounds on texts; None for numbers, which keep no order there, and for long patterns."""
     if not test.is_of_texts:
-        return []
+        return None
     parts: list[Clause] = []
     for op, bound in (test.bounds or {}).items():
         text = str(bound)
         if op in _BOUNDS:
             parts.append({"range": {path: {_BOUNDS[op]: text}}})
-        elif len(text) > _SHORT:
+        elif len(text) > _LONGEST:
             return None
         elif op == "starts":
             parts.append({"prefix": {path: {"value": text}}})

@@ -52,6 +52,13 @@ class IndexMapping:
         only = known.pop() if len(known) == 1 else None
         return () if only is None else (only,)
 
+    def keeps(self, path: str) -> tuple[int | None, bool]:
+        """Return how long a text may be that is kept letter by letter, and whether letters are folded into others."""
+        known = [own for fields in self.indices if (own := _define_exact(fields, path)) is not None]
+        longest = [own["ignore_above"] for own in known if "ignore_above" in own]
+        folded = any("normalizer" in own or own.get("type") == "icu_collation_keyword" for own in known)
+        return min(longest, default=None), folded
+
     def is_mapped(self, path: str) -> bool:
         """Whether an index has the field."""
         return any(_is_mapped(fields, path) for fields in self.indices)
@@ -84,6 +91,8 @@ class IndexMapping:
 
 
 def _flatten(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if mapping.get("dynamic") in (False, "false"):  # what is below it may be kept and not mapped
+        yield above.removesuffix("."), {"type": "object"}
     for name, known in mapping.get("properties", {}).items():
         path = f"{above}{name}"
         if "properties" in known and known.get("type") != "nested":  # what is nested cannot be asked like the rest
@@ -92,14 +101,20 @@ def _flatten(mapping: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
             yield path, known
 
 
-def _list_parents(path: str) -> Iterator[str]:
-    while "." in path:
+def list_parents(path: str) -> Iterator[str]:
+    """Yield the paths above another, from the inside out; the record itself has an empty one."""
+    while path:
         path = path.rpartition(".")[0]
         yield path
 
 
 def _is_mapped(fields: Fields, path: str) -> bool:
-    return path in fields or any(fields.get(above, {}).get("type") in FLAT for above in _list_parents(path))
+    return path in fields or any(fields.get(above, {}).get("type") in FLAT for above in list_parents(path))
+
+
+def _define_exact(fields: Fields, path: str) -> Mapping[str, Any] | None:
+    known, exact = fields.get(path), _find_exact(fields, path)
+    return known if known is None or exact in (None, path) else known["fields"][exact.removeprefix(f"{path}.")]
 
 
 def _find_exact(fields: Fields, path: str) -> str | None:

@@ -146,7 +146,8 @@ class WeaviateDialect(Dialect[FilterReturn]):
             return [asked.contains_any(held)] if held else []
         if test.is_of_texts:
             return []
-        bounds = {op: bound if as_number is float else ROUNDED[op](bound) for op, bound in test.bounds.items()}
+        given = test.loosened if test.is_rounded and as_number is float else test.bounds
+        bounds = {op: bound if as_number is float else ROUNDED[op](bound) for op, bound in given.items()}
         return [Filter.all_of([getattr(asked, _BOUNDS[op])(as_number(bound)) for op, bound in bounds.items()])]
 
     def any_of(self, conditions: Sequence[FilterReturn]) -> FilterReturn:

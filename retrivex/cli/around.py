@@ -14,6 +14,7 @@ from retrivex.model.chunk import MAX_CHUNK_ID, Scope
 from retrivex.model.serialization import chunk_to_dict
 from retrivex.model.window import Window
 from retrivex.pipeline import RetriVex
+from retrivex.service.index import known_chunks
 from retrivex.service.mcp.citations import read_citation, write_citation
 from retrivex.stores import SQLiteStore
 
@@ -65,7 +66,7 @@ def _find(store: SQLiteStore, citation: str, scope: Scope) -> tuple[str, int, in
     ids = [one.chunk_id for one in chunks]
     if not ids:
         raise StoreError(
-            f"{store.path} has nothing at {quoted(citation)} that this call may see: `retrivex inspect --document ID` "
-            "lists the chunks of a document"
+            f"{store.path} has nothing at {quoted(citation)} that this call may see; of {doc_id!r} it has "
+            f"{known_chunks(store, doc_id, scope)}: `retrivex inspect --document ID` lists the chunks of a document"
         )
     return doc_id, min(ids), max(ids)

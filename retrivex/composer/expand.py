@@ -90,18 +90,18 @@ def rank_hits(call: Call) -> Steps[tuple[list[Seed], list[DroppedHit]]]:
     return kept, dropped + beyond
 
 
-def _rerank(call: Call, seeds: Sequence[Seed]) -> Steps[list[float] | None]:
-    """Return a reranker's scores of hits, the best by the questions of their lists; None where they keep their own."""
+def _rerank(call: Call, seeds: Sequence[Seed]) -> Steps[list[dict[int, float]] | None]:
+    """Return a reranker's scores of each hit by its lists, for their questions; None where hits keep their own."""
     asked: list[str | None] = [scorer.question for scorer in call.scorers]
-    best: dict[ChunkKey, float] = {}
+    made: list[dict[int, float]] = [{} for _ in seeds]
     for number, question in enumerate(asked or [call.question]):
-        own = [seed for seed in seeds if number in seed.by_list] if call.scorers else seeds
-        scores = yield from rerank(own, question, call.log, call.config.strict)
-        if scores is None and own:
+        places = [at for at, seed in enumerate(seeds) if not asked or number in seed.by_list]
+        scores = yield from rerank([seeds[at] for at in places], question, call.log, call.config.strict)
+        if scores is None and places:
             return None
-        for seed, score in zip(own, () if scores is None else scores.tolist(), strict=True):
-            best[seed.key] = max(score, best.get(seed.key, score))
-    return [best[seed.key] for seed in seeds] or None
+        for at, score in zip(places, () if scores is None else scores.tolist(), strict=True):
+            made[at] |= {number: score} if asked else dict.fromkeys(seeds[at].by_list, score)
+    return made or None
 
 
 def _reaches(call: Call, seeds: Sequence[Seed]) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,28 +51,28 @@ def _describe_cut(cut: Sequence[ChunkKey], count: int) -> str:
 
 
 def apply_rerank_scores(
-    seeds: Sequence[Seed], scores: Sequence[float], scale: ScoreScale, config: RetrievalConfig
+    seeds: Sequence[Seed], scores: Sequence[Mapping[int, float]], scale: ScoreScale, config: RetrievalConfig
 ) -> tuple[list[Seed], list[DroppedHit]]:
     """Return the best `config.k` by a reranker's scores with their new relevance, and the others.
 
-    Relevance is normalised as that of hits is, by the scale of the reranker; within each hit list as well. `score`
-    stays what the retriever gave.
+    Relevance is normalised as that of hits is, by the scale of the reranker; within each hit list as well, by the
+    scores for its question. The best score of a hit ranks it. `score` stays what the retriever gave.
 
     Parameters
     ----------
     seeds : n hits, whatever `k` is
-    scores : n numbers, larger is better
+    scores : of each of the n hits, by the number of each list that holds it; larger is better
     scale : range of the scores
     config : `k`
     """
     own = config.override(score_scale=scale)
-    ranked = sorted(zip(scores, seeds, strict=True), key=lambda pair: (-pair[0], pair[1].key))
+    ranked = sorted(zip(scores, seeds, strict=True), key=lambda pair: (-max(pair[0].values()), pair[1].key))
     kept = ranked[: config.k]
-    relevance = normalise([score for score, _ in kept], own)
+    relevance = normalise([max(each.values()) for each, _ in kept], own)
     by_list: list[dict[int, float]] = [{} for _ in kept]
     for number in sorted({number for _, seed in kept for number in seed.by_list}):
         places = [at for at, (_, seed) in enumerate(kept) if number in seed.by_list]
-        for at, value in zip(places, normalise([kept[at][0] for at in places], own), strict=True):
+        for at, value in zip(places, normalise([kept[at][0][number] for at in places], own), strict=True):
             by_list[at][number] = value
     made = [
         seed._replace(relevance=value, by_list=lists)

@@ -16,7 +16,7 @@ from retrivex.rerank.protocol import ScoredSentence
 from retrivex.scoring.cosine import cosines
 from retrivex.scoring.diversity import discounted
 from retrivex.scoring.knn_fallback import Capacity
-from retrivex.scoring.scorer import Scorer, best_of
+from retrivex.scoring.scorer import best_of
 from retrivex.scoring.scores import Scores
 from retrivex.selection.candidates import CandidateSet, build_candidates
 
@@ -31,14 +31,14 @@ class ScoredCandidates:
     runs : of contiguous text
     similarity : cosine of chunks with the question, where it is known
     scores : values of the candidates
-    sentences : of each run, what a sentence model says of them; None without one
+    sentences : by question and run, what a sentence model says of them; None without one
     """
 
     expanded: Expanded
     runs: list[Run]
     similarity: dict[ChunkKey, float]
     scores: Scores
-    sentences: Sequence[Sequence[ScoredSentence]] | None = None
+    sentences: Sequence[Sequence[Sequence[ScoredSentence]]] | None = None
 
 
 def score(
@@ -46,7 +46,7 @@ def score(
     pinned: Pinned,
     expanded: Expanded,
     runs: list[Run],
-    sentences: Sequence[Sequence[ScoredSentence]] | None,
+    sentences: Sequence[Sequence[Sequence[ScoredSentence]]] | None,
 ) -> ScoredCandidates:
     """Return the candidates' scores for the question."""
     similarity = _similarity(call, runs)
@@ -57,7 +57,7 @@ def score(
         lists = _hits_by_list(expanded.seeds)
         parts = {
             call.scorers[number].question: (
-                _scores(call, pinned, scored, own, 1 / len(lists), call.scorers[number]), _led_to(scored, own)
+                _scores(call, pinned, scored, own, 1 / len(lists), number), _led_to(scored, own)
             )
             for number, own in lists.items()
         }  # fmt: skip
@@ -82,10 +82,12 @@ def _scores(
     scored: ScoredCandidates,
     seeds: Sequence[Seed],
     share: float = 1.0,
-    scorer: Scorer | None = None,
+    number: int | None = None,
 ) -> Scores:
-    """Return the candidates' scores for some of the hits, which may fill a share of the budget."""
+    """Return the candidates' scores for some of the hits, those of a list, which may fill a share of the budget."""
     config = call.config
+    scorer = None if number is None or not call.scorers else call.scorers[number]
+    sentences = None if scored.sentences is None else scored.sentences[0 if scorer is None else number or 0]
     capacity = Capacity(
         int(pinned.tokens_left * share),
         per_document=config.max_tokens_per_document,
@@ -97,7 +99,7 @@ def _scores(
     absent = {key for key, reason in expansion.refused.items() if reason in ("missing", "document end")}
     return (scorer or call.scorer).score(
         scored.runs, seeds, expanded.linked, expansion.continuity, scored.similarity, absent, capacity,
-        scored.sentences, None if scorer is None else {seed.key for seed in expanded.seeds},
+        sentences, None if scorer is None else {seed.key for seed in expanded.seeds},
     )  # fmt: skip
 
 
@@ -135,7 +137,7 @@ def score_by_list(call: Call, pinned: Pinned, scored: ScoredCandidates) -> list[
     made = []
     for number, own in lists.items():
         share = shares[number] / given if given else 1 / len(lists)
-        scores = _scores(call, pinned, scored, own, share, call.scorers[number] if call.scorers else None)
+        scores = _scores(call, pinned, scored, own, share, number)
         value, warnings = discounted(scores, scored.runs, config.diversity)
         call.log.warnings += warnings
         made.append((share, _restrict_to_list(value, scored, own)))

@@ -14,8 +14,12 @@ MAX_TEXTS = 50
 """Hits that are read at most, the best: each costs as much as with a reranker."""
 
 
-def score_sentences(call: Call, seeds: Sequence[Seed], runs: Sequence[Run]) -> Steps[list[list[ScoredSentence]] | None]:
-    """Yield the texts of the best hits to a sentence scorer; return of each run what it says, or None without it.
+def score_sentences(
+    call: Call, seeds: Sequence[Seed], runs: Sequence[Run]
+) -> Steps[list[list[list[ScoredSentence]]] | None]:
+    """Yield the texts of the best hits to a sentence scorer, those of each list with its question if it has one.
+
+    Returns what it says by question and run, or None without it.
 
     Raises
     ------
@@ -30,7 +34,18 @@ def score_sentences(call: Call, seeds: Sequence[Seed], runs: Sequence[Run]) -> S
             "'auto'"
         )
         return None
-    best = {seed.key for seed in seeds[:MAX_TEXTS]}
+    made = []
+    for number, question in enumerate([scorer.question for scorer in call.scorers] or [call.question or ""]):
+        own = [seed for seed in seeds if not call.scorers or number in seed.by_list]
+        made.append((yield from _score_for(call, question, own[:MAX_TEXTS], runs)))
+    return [one or [[] for _ in runs] for one in made] if any(made) else None
+
+
+def _score_for(
+    call: Call, question: str, seeds: Sequence[Seed], runs: Sequence[Run]
+) -> Steps[list[list[ScoredSentence]] | None]:
+    """Return what the scorer says of the hits of one question; None where it says nothing."""
+    best = {seed.key for seed in seeds}
     # as they stand in the runs, so that what is said of a text holds there
     places = [
         (number, low, run.text[low:high])
@@ -40,7 +55,7 @@ def score_sentences(call: Call, seeds: Sequence[Seed], runs: Sequence[Run]) -> S
     ]
     if not places:
         return None
-    reply = yield SentenceRequest(call.question or "", tuple(text for _, _, text in places))
+    reply = yield SentenceRequest(question, tuple(text for _, _, text in places))
     if not isinstance(reply, SentenceReply):
         raise TypeError(f"a SentenceRequest was answered with {type(reply).__name__}")
     if reply.problem is not None and call.config.strict:

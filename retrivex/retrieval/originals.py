@@ -60,14 +60,22 @@ def derived_document(doc_id: str, texts: Iterable[tuple[Chunk, str]]) -> tuple[D
 
 def original_of(chunk: Chunk) -> ChunkKey | None:
     """Return what a derived chunk was made of, `(doc_id, chunk_id)`; None for one that names no other chunk."""
-    custom = chunk.metadata.custom_metadata
-    if ORIGINAL_KEYS[0] not in custom:
-        return None
-    doc_id, number = (custom.get(key) for key in ORIGINAL_KEYS)
-    chunk_id = parse_whole_number(number)
+    named = _read_reference(chunk) if _is_derived(chunk) else None
+    return None if named == chunk.key else named
+
+
+def _is_derived(chunk: Chunk) -> bool:
+    return ORIGINAL_KEYS[0] in chunk.metadata.custom_metadata
+
+
+def _read_reference(chunk: Chunk) -> ChunkKey | None:
+    """Return what a derived chunk names; None where that is no place of a chunk."""
+    doc_id, number = (chunk.metadata.custom_metadata.get(key) for key in ORIGINAL_KEYS)
+    is_whole = isinstance(number, float) and number.is_integer()  # some stores keep every number as a float
+    chunk_id = int(number) if is_whole else parse_whole_number(number)
     if not isinstance(doc_id, str) or type(chunk_id) is not int or not 0 <= chunk_id <= MAX_CHUNK_ID:
         return None
-    return None if (doc_id, chunk_id) == chunk.key else (doc_id, chunk_id)
+    return doc_id, chunk_id
 
 
 class Originals:
@@ -102,12 +110,15 @@ class Originals:
         counts = CandidateCounts(TokenCache(get_tokenizer("estimate")), Believed(1))
         self._access = StoreAccess(store, None, scope, timeout_s, True, counts)
         self._sign = -1 if score_kind == "distance" else 1
+        self.warnings: tuple[str, ...] = ()
+        """What is wrong with the hits that were shown last, beside those that are left out."""
 
     def show(self, seed_hits: SeedHits) -> tuple[SeedHits, list[DroppedHit]]:
         """Return hits on originals in the place of derived ones, others as they are, and what is left out.
 
         A derived hit whose original the store does not have, or not for this caller, is left out with the reason
-        `no_text`.
+        `no_text`: of several with the same original, the best. One that names no place of a chunk stays, and `warnings`
+        says so.
 
         Raises
         ------
@@ -117,27 +128,27 @@ class Originals:
             If the store fails.
         """
         lists = as_hit_lists(seed_hits)
-        request = _request(lists)
+        request = self._request(lists)
         return (seed_hits, []) if request is None else self._swap(seed_hits, lists, self._access.run(request))
 
     async def ashow(self, seed_hits: SeedHits) -> tuple[SeedHits, list[DroppedHit]]:
         """Do the same, awaiting the store."""
         lists = as_hit_lists(seed_hits)
-        request = _request(lists)
+        request = self._request(lists)
         return (seed_hits, []) if request is None else self._swap(seed_hits, lists, await self._access.arun(request))
 
     def _swap(
         self, given: SeedHits, lists: Sequence[Sequence[SeedHit]], reply: object
     ) -> tuple[SeedHits, list[DroppedHit]]:
         assert isinstance(reply, ChunkReply)
-        dropped: list[DroppedHit] = []
+        dropped: dict[ChunkKey, DroppedHit] = {}
         made = [self._swap_list(hits, reply.chunks, dropped) for hits in lists]
         if isinstance(given, Mapping):  # lists by their questions
-            return dict(zip(given, made, strict=True)), dropped
-        return (made[0] if len(made) == 1 else made), dropped
+            return dict(zip(given, made, strict=True)), [*dropped.values()]
+        return (made[0] if len(made) == 1 else made), [*dropped.values()]
 
     def _swap_list(
-        self, hits: Sequence[SeedHit], known: Mapping[ChunkKey, Chunk], dropped: list[DroppedHit]
+        self, hits: Sequence[SeedHit], known: Mapping[ChunkKey, Chunk], dropped: dict[ChunkKey, DroppedHit]
     ) -> list[SeedHit]:
         named = [original_of(hit.chunk) for hit in hits]
         derived = {*named} - {None}
@@ -146,7 +157,9 @@ class Originals:
             score = hit.similarity_score
             if original is not None and original not in known:
                 where = f"what it was made of, {original!r}, is not in the store, or not for this caller"
-                dropped.append(DroppedHit(*hit.key, score, "no_text", where))
+                other = dropped.get(original)
+                if other is None or self._sign * score > self._sign * other.similarity_score:
+                    dropped[original] = DroppedHit(*hit.key, score, "no_text", where)
                 continue
             key = original or hit.key
             made = hit if original is None else SeedHit(known[original], score)
@@ -156,9 +169,15 @@ class Originals:
                 best[place] = made
         return [*best.values()]
 
-
-def _request(lists: Sequence[Sequence[SeedHit]]) -> ChunkRequest | None:
-    """Return the request for the originals that hits name; None where none does."""
-    named = {original for hits in lists for hit in hits if (original := original_of(hit.chunk)) is not None}
-    windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in sorted(named))
-    return ChunkRequest(tuple(windows)) if named else None
+    def _request(self, lists: Sequence[Sequence[SeedHit]]) -> ChunkRequest | None:
+        """Return the request for the originals that hits name; None where none does."""
+        derived = [hit.chunk for hits in lists for hit in hits if _is_derived(hit.chunk)]
+        odd = list(dict.fromkeys(chunk.key for chunk in derived if _read_reference(chunk) is None))
+        self.warnings = tuple(
+            f"what {len(odd)} hits were made of cannot be read, so that they stay as they are, first {first!r}: "
+            f"{ORIGINAL_KEYS[0]} must be the name of a document and {ORIGINAL_KEYS[1]} the number of a chunk"
+            for first in odd[:1]
+        )
+        named = {original for chunk in derived if (original := original_of(chunk)) is not None}
+        windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in sorted(named))
+        return ChunkRequest(tuple(windows)) if named else None

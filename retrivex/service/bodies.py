@@ -105,6 +105,15 @@ class ResolveBody(Body):
     page: int | None = Field(None, description="of a citation; not needed")
     heading_path: Sequence[str] = Field((), description="of a citation; not needed")
 
+    @model_validator(mode="after")
+    def _does_not_end_before_it_starts(self) -> Self:
+        if self.char_start is not None and self.char_end is not None and self.char_end < self.char_start:
+            raise ValueError(
+                f"the citation of {quoted(self.doc_id)} is of characters {self.char_start}-{self.char_end}, which end "
+                f"before they start: name the smaller offset first, {self.char_end}-{self.char_start}"
+            )
+        return self
+
 
 class ViewBody(Body):
     """A question of the page, with its settings; twice where two settings are compared."""

@@ -146,7 +146,7 @@ class CollectionIndex:
             found: list[Chunk] = self._store.fetch([Window(doc_id, first, end)], scope)
         if not found:
             which = f"chunk {first}" if end == first + 1 else "chunk"
-            raise NotFoundError(f"document {doc_id!r} has no {which} in {self.name!r}")
+            raise NotFoundError(f"document {doc_id!r} has no {which} in {self.name!r}: cite one that an answer names")
         return found
 
     @contextmanager

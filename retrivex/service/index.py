@@ -13,7 +13,7 @@ from retrivex.composer.composer import SpanComposer
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Composition
 from retrivex.errors import StoreError
-from retrivex.model.chunk import Chunk, ChunkKey, Scope
+from retrivex.model.chunk import MAX_CHUNK_ID, Chunk, ChunkKey, Scope
 from retrivex.model.document import Document
 from retrivex.model.window import Window
 from retrivex.retrieval.indexing import CutDocument, Indexer
@@ -37,6 +37,12 @@ def cut_out(text: str, begin: int, start: int, end: int, around: int) -> dict[st
     low, high = start - begin, end - begin
     near = {"before": text[max(0, low - around) : low], "after": text[high : high + around]}
     return {"char_start": start, "char_end": end, "text": text[low:high], **near}
+
+
+def known_chunks(store: SQLiteStore, doc_id: str, scope: Scope) -> str:
+    """Return which chunks of a document `scope` may see, in words."""
+    ids = [chunk.metadata.chunk_id for chunk in store.fetch([Window(doc_id, 0, MAX_CHUNK_ID)], scope)]
+    return f"chunks {min(ids)} to {max(ids)}" if ids else "no chunks"
 
 
 class Index:
@@ -190,8 +196,11 @@ class Index:
             raise RequestError(NO_PLACE)
         with self._own_name():
             found = self._store.fetch([Window(body.doc_id, body.chunk_id, body.chunk_id + 1)], scope)
+            known = "" if found else known_chunks(self._store, body.doc_id, scope)
         if not found:
-            raise NotFoundError(f"document {body.doc_id!r} has no chunk {body.chunk_id}")
+            raise NotFoundError(
+                f"document {body.doc_id!r} has no chunk {body.chunk_id}, it has {known}: cite one of them"
+            )
         return found[0].text
 
     @contextmanager

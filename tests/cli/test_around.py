@@ -69,10 +69,22 @@ def test_what_it_shows_can_be_asked_for_again(db: str) -> None:
     ("asked", "code", "message"),
     [
         ("bees.md", 3, "citation is 'bees.md': it must name a document and characters, such as leave.md#10-20"),
-        ("bees.md#chunk-9", 3, "store.db has nothing at 'bees.md#chunk-9' that this call may see: `retrivex inspect"),
+        (
+            "bees.md#chunk-9",
+            3,
+            "store.db has nothing at 'bees.md#chunk-9' that this call may see; of 'bees.md' it has chunks 0 to 4: "
+            "`retrivex inspect --document ID` lists the chunks of a document",
+        ),
+        ("bees.md#chunk-999999999999999", 3, "of 'bees.md' it has chunks 0 to 4"),
+        (
+            "bees.md#10-5",
+            3,
+            "the citation of 'bees.md' is of characters 10-5, which end before they start: name the smaller offset "
+            "first, 5-10",
+        ),
         ("bees.md#9000-9010", 3, "has nothing at 'bees.md#9000-9010'"),
         ("none.md#1-2", 3, "has nothing at 'none.md#1-2'"),
-        ("secret.md#chunk-0", 3, "has nothing at 'secret.md#chunk-0'"),
+        ("secret.md#chunk-0", 3, "that this call may see; of 'secret.md' it has no chunks"),
         ("bare.md#1-2", 3, "has nothing at 'bare.md#1-2'"),
     ],
 )

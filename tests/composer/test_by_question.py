@@ -16,6 +16,7 @@ from retrivex import Composition, RetrievalConfig, RetriVex, SeedHit, SpanCompos
 from retrivex.composer.reasons import PassageReasons
 from retrivex.errors import ConfigError, HitError
 from retrivex.model.chunk import ChunkKey
+from retrivex.rerank import Reranking
 
 LONG, HARM = "How long do winter bees live?", "Which mites weaken colonies?"
 TEXTS = {
@@ -190,6 +191,41 @@ def test_limits_hold_for_all_lists_together() -> None:
     cut = {(hit.doc_id, hit.chunk_id) for hit in made.dropped if hit.reason == "cut_off"}
     assert cut == {("mites", 2)}  # bees are the second document, by the other list: the worse hit there is no loss
     assert {span.doc_id for span in made.spans} <= {"ants", "bees"}
+
+
+def test_a_hit_of_two_lists_is_as_relevant_to_each_as_its_own_question_says() -> None:
+    keys: list[ChunkKey] = [("bees", 1), ("mites", 1), ("ants", 2)]
+    liked = {LONG: {"bees": 1.0, "mites": 0.2, "ants": 0.0}, HARM: {"bees": 0.1, "mites": 0.9, "ants": 0.0}}
+
+    def shares(question: str, texts: Sequence[str]) -> list[float]:
+        names = {"Winter": "bees", "Varroa": "mites", "Ants": "ants"}
+        return [liked[question][names[text.split()[0]]] for text in texts]
+
+    said: dict[str, Any] = {"window": 0, "token_budget": 7, "quotas": (0.0, 1.0), "scoring": "weighted"}
+    composer = SpanComposer(COMPOSER.config, tokenizer=count_words, reranker=Reranking(shares, score_scale="unit"))
+    made = composer.compose({LONG: hits(*keys), HARM: hits(*keys)}, STORE, query="Why?", **said)
+    assert made.spans[0].doc_id == "mites"  # with the best scores of each, it would be the bees
+    assert [note.relevance for note in sorted(made.trace.notes, key=lambda note: note.doc_id)] == [0.0, 1.0, 0.9]
+
+
+def test_a_sentence_scorer_reads_hits_with_the_question_of_their_list() -> None:
+    asked: dict[str, list[str]] = {}
+
+    def scored(question: str, text: str) -> list[tuple[int, int, float]]:
+        asked.setdefault(question, []).append(text.strip())
+        return [(0, len(text), 0.95 if ("Winter" if question == LONG else "Varroa") in text else 0.05)]
+
+    both = {LONG: hits(("bees", 1), ("ants", 0)), HARM: hits(("mites", 1), ("ants", 0))}
+    composer = SpanComposer(COMPOSER.config, tokenizer=count_words, sentence_scorer=scored)
+    made = composer.compose(both, STORE, query="Why?", window=0)
+    assert {question: sorted(texts) for question, texts in asked.items()} == {
+        LONG: ["Ants live in hills.", "Winter bees live for six months."],
+        HARM: ["Ants live in hills.", "Varroa mites weaken colonies."],
+    }
+    plain = COMPOSER.compose(both, STORE, query="Why?", window=0)
+    known, before = ({note.doc_id: note.probability for note in one.trace.units} for one in (made, plain))
+    assert known["bees"] > before["bees"]
+    assert known["mites"] > before["mites"]
 
 
 @pytest.mark.parametrize("wrong", [[], "one", [" "], [1], 5])

@@ -84,7 +84,7 @@ def test_a_missing_original_is_said() -> None:
     (dropped,) = made.dropped
     assert (dropped.doc_id, dropped.chunk_id, dropped.reason) == ("questions", 0, "no_text")
     assert "('bees', 3), is not in the store" in dropped.detail
-    assert any("1 hits on derived texts are left out" in warning for warning in made.warnings)
+    assert any("left out for 1 missing originals, first: what it was made" in warning for warning in made.warnings)
     nothing = ask(SeedHit(lost, 0.9), store=without)
     assert nothing.text == ""
     assert [warning for warning in nothing.warnings if "limits" in warning or "no hits were given" in warning] == []
@@ -116,6 +116,36 @@ def test_hits_that_are_not_derived_cost_no_request() -> None:
     assert Originals(Failing()).show(hits) == (hits, [])
     with pytest.raises(StoreError, match="no store"):
         Originals(Failing()).show([SeedHit(derived(1)[0], 0.5)])
+
+
+def test_an_original_that_is_missing_is_missing_once() -> None:
+    one, two, found = derived(3, 3, 1)
+    without = {key: chunk for key, chunk in CHUNKS.items() if key != ("bees", 3)}
+    lists = {"What is?": [SeedHit(one, 0.4), SeedHit(found, 0.8)], "And?": [SeedHit(two, 0.9), SeedHit(one, 0.5)]}
+    shown, dropped = Originals(without).show(lists)
+    assert {question: [hit.key for hit in hits] for question, hits in dict(shown).items()} == {
+        "What is?": [("bees", 1)],
+        "And?": [],
+    }
+    assert [(hit.chunk_id, hit.similarity_score) for hit in dropped] == [(1, 0.9)]
+    (far,) = Originals(without, score_kind="distance").show(lists)[1]
+    assert (far.chunk_id, far.similarity_score) == (0, 0.4)
+
+
+@pytest.mark.parametrize("named", [("bees", -1), ("bees", "x"), (7, 1), ("bees", True), ("bees", None)])
+def test_what_names_no_place_of_a_chunk_stays_and_is_said(named: tuple[Any, Any]) -> None:
+    custom = dict(zip(("original_doc_id", "original_chunk_id"), named, strict=True))
+    odd = Chunk("Which monarch rules?", ChunkMetadata("questions", 0, custom_metadata=custom))
+    made = ask(SeedHit(odd, 0.9), SeedHit(derived(2)[0], 0.8), SeedHit(CHUNKS["bees", 0], 0.7))
+    assert "Which monarch rules?" in made.text
+    assert TEXTS[2] in made.text
+    (warning,) = [one for one in made.warnings if "what 1 hits were made of cannot be read" in one]
+    assert "first ('questions', 0): original_doc_id must be the name of a document" in warning
+
+
+def test_numbers_that_a_store_keeps_as_floats_name_chunks() -> None:
+    custom = {"original_doc_id": "bees", "original_chunk_id": 1.0}
+    assert original_of(Chunk("Which?", ChunkMetadata("questions", 0, custom_metadata=custom))) == ("bees", 1)
 
 
 @pytest.mark.parametrize("named", [("bees", -1), ("bees", "x"), (7, 1), ("bees", 10**30), ("own", 0), ("bees", None)])

@@ -23,7 +23,7 @@ from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "
     "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8), "
-    "author text, year int, weight float8, draft boolean, chunk_prefix text, chunk_links text, chunk_counts text"
+    "author text, year int, weight float8, draft boolean, ratio float8, ns bigint, chunk_prefix text, chunk_links text, chunk_counts text"
 )
 _NUMBERS = itertools.count()
 
@@ -60,13 +60,13 @@ class Postgres:
         for chunk in chunks:
             m = chunk.metadata
             headings = None if m.heading_path is None else list(m.heading_path)
-            own = [m.custom_metadata.get(name) for name in ("author", "year", "weight", "draft")]
+            own = [m.custom_metadata.get(name) for name in ("author", "year", "weight", "draft", "ratio", "ns")]
             place = (make_id(*chunk.key), m.doc_id, m.chunk_id, chunk.text, m.char_start, m.char_end, m.page, headings)
             links = json.dumps([list(link) for link in m.links]) if m.links else None
             known = (m.parent_id, m.scope, m.chunk_count, m.timestamp, as_text(chunk.embedding))
             rows.append((*place, *known, *own, m.prefix, links))
         with self.admin.cursor() as cursor:
-            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 19)})', rows)
+            cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * 21)})', rows)
 
     def flat(self, chunks: Sequence[Chunk], make_id: MakeId = colon_id) -> str:
         """Make a flat table with all its indexes."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.where_cases import HOSTILE, WHERES, embedded, where_chunks, wheres
+from support.where_cases import HOSTILE, WHERES, WIDE, embedded, where_chunks, wheres
 
 from retrivex import Chunk, ChunkMetadata, RetrievalConfig, RetriVex
 from retrivex.adapters.base.backfill import backfill
@@ -66,10 +66,15 @@ class WhereContract(ChunkStoreContract):
         {"any": [{"metadata.weight": {"above": 3}}, {"doc_id": ["doc-0"]}]},
     )
     """What the server is asked for, so that nothing else comes from it."""
+    holds_wide_numbers = True
+    """Whether whole numbers beyond 2**53 come back as they were written."""
+
+    def _chunks(self) -> list[Chunk]:
+        return where_chunks(wide=self.holds_wide_numbers)
 
     @contextmanager
     def _asked(self) -> Iterator[tuple[Any, Callable[[Any, Any], None]]]:
-        chunks = where_chunks()
+        chunks = self._chunks()
         with closing(self.make(chunks)) as under_test, embedded(chunks) as right:
             store: Any = under_test.store
             vector = chunks[0].embedding
@@ -84,7 +89,7 @@ class WhereContract(ChunkStoreContract):
 
     def test_where_means_what_it_means_in_the_embedded_store(self) -> None:
         with self._asked() as (_, check):
-            for n, where in enumerate(WHERES):
+            for n, where in enumerate([*WHERES, *(WIDE if self.holds_wide_numbers else ())]):
                 check(where, {"acme", None})
                 check(where, (None, "acme", "nobody")[n % 3])
 
@@ -107,7 +112,7 @@ class WhereContract(ChunkStoreContract):
 
     def test_what_where_asks_for_the_server_is_asked_for(self) -> None:
         with self._asked() as (retriever, _):
-            chunks, collection = where_chunks(), retriever.collection
+            chunks, collection = self._chunks(), retriever.collection
             for where in self.pushes:
                 request = Nearest(np.asarray(chunks[0].embedding), 100, frozenset({None, "acme"}), read_where(where))
                 keys = {hit.key for hit in retriever.retrieve("x", 100, {None, "acme"}, where)}
@@ -139,13 +144,13 @@ class WhereContract(ChunkStoreContract):
     def test_links_and_prefix_come_with_hits(self) -> None:
         with self._asked() as (retriever, _):
             found = {hit.key: hit.chunk.metadata for hit in retriever.retrieve("x", 100, {None, "acme"})}
-            known = {chunk.key: chunk.metadata for chunk in where_chunks()}
+            known = {chunk.key: chunk.metadata for chunk in self._chunks()}
             assert found.keys() == known.keys()
             for key, metadata in known.items():
                 assert (tuple(found[key].links), found[key].prefix) == (tuple(metadata.links), metadata.prefix)
 
     def test_where_goes_through_one_call(self) -> None:
-        chunks = where_chunks()
+        chunks = self._chunks()
         with closing(self.make(chunks)) as under_test:
             store: Any = under_test.store
             asked = RetriVex(store, lambda question: chunks[2].embedding, RetrievalConfig(window=0))
@@ -202,6 +207,24 @@ class WordsContract(ChunkStoreContract):
             assert {hit.chunk.metadata.scope for hit in both.retrieve("eggs", scope={"acme", None})} == {"acme", None}
             if store.collection.is_async:
                 assert [hit.key for hit in asyncio.run(both.aretrieve("eggs"))] == [hit.key for hit in hits]
+
+    def test_a_place_that_is_written_twice_comes_once(self) -> None:
+        if not self.holds_duplicates:
+            pytest.skip("this store keeps nothing twice")
+        texts = ["The queen lays eggs.", "A queen is fed.", "Queens fly."]
+        chunks = [Chunk(text, ChunkMetadata("bees", n), vector_of(text)) for n, text in enumerate(texts)]
+        with closing(self.make_for_words([*chunks, *chunks[:2], *chunks[:2]])) as under_test:
+            store: Any = under_test.store
+            for search in ("vectors", "words", "hybrid") if self.has_words else ("vectors",):
+                retriever = store.retriever(lambda question: chunks[0].embedding, search=search)
+                hits = retriever.retrieve("queen eggs", k=3)
+                keys = [hit.key for hit in hits]
+                assert sorted(keys) == sorted({*keys}), search
+                assert keys[0] == ("bees", 0), search
+                assert len(keys) == 3 or search == "words", search
+                assert [hit.similarity_score for hit in hits] == sorted(
+                    (h.similarity_score for h in hits), reverse=True
+                )
 
     def test_a_search_that_a_store_has_not_is_one_clear_error(self) -> None:
         with self._bees() as (store, _):

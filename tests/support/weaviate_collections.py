@@ -41,7 +41,7 @@ MADE_FOR_IT = [
     *(Property(name=n, data_type=DataType.TEXT) for n in ("chunk_prefix", "chunk_links")),
     Property(name="author", **EXACT),
     Property(name="year", data_type=DataType.INT),
-    Property(name="weight", data_type=DataType.NUMBER),
+    *(Property(name=n, data_type=DataType.NUMBER) for n in ("weight", "ratio")),
     Property(name="draft", data_type=DataType.BOOL),
 ]
 

@@ -8,22 +8,34 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from hypothesis import strategies as st
 
 from retrivex import Chunk, Document
+from retrivex.adapters.base.where import Dialect
 from retrivex.stores import SQLiteStore
 from retrivex.testing import contract_chunks, odd_ids
 
 AUTHORS = ["François Huber", "it's", 'say "hi"; DROP TABLE x; --', "{brace} $where %(x)s", "100%", "*", "3"]
 
 
-def where_chunks() -> list[Chunk]:
-    """Return chunks that differ in all that can be filtered by, and some that lack it."""
+NS = 1_700_000_000_000_000_001
+"""Nanoseconds: doubles hold every 256th of these numbers."""
+
+
+def where_chunks(*, wide: bool = True) -> list[Chunk]:
+    """Return chunks that differ in all that can be filtered by, and some that lack it.
+
+    Parameters
+    ----------
+    wide : with whole numbers beyond 2**53
+    """
     chunks = [*contract_chunks(3, 8), *contract_chunks(2, 4, "acme", "acme")]
     made = []
     for n, chunk in enumerate(chunks):
         own: dict[str, Any] = {"author": AUTHORS[n % 7], "year": 1790 + n % 4, "weight": n / 4, "draft": n % 2 == 0}
+        own |= {"ratio": n / 10, **({"ns": NS + n} if wide else {})}
         for at, name in enumerate(list(own)):
             if n % 9 == at:
                 del own[name]
@@ -80,6 +92,14 @@ WHERES: list[dict[str, Any]] = [
     {"metadata.year": {"min": "a"}},
     {"metadata.weight": 0.75},
     {"metadata.weight": {"min": 2}},
+    {"metadata.ratio": [0.1, 0.7]},
+    {"metadata.ratio": {"max": 0.3}},
+    {"metadata.ratio": {"above": 0.3}},
+    {"not": {"metadata.ratio": {"below": 0.7}}},
+    {"not": {"metadata.ratio": 0.3}},
+    {"page": {"max": 2**40}},
+    {"not": {"page": {"above": -(2**40)}}},
+    {"page": {"min": 2**40}},
     {"metadata.draft": True},
     {"metadata.draft": 0},
     {"metadata.draft": [None, False]},
@@ -96,14 +116,44 @@ WHERES: list[dict[str, Any]] = [
 ]
 """One of each kind; what `scope` allows comes on top."""
 
+WIDE: list[dict[str, Any]] = [
+    {"metadata.ns": NS + 5},
+    {"metadata.ns": [NS + 5, NS + 6.5, "x"]},
+    {"not": {"metadata.ns": NS + 5}},
+    *({"metadata.ns": {op: NS + 5}} for op in ("min", "max", "above", "below")),
+    *({"not": {"metadata.ns": {op: NS + 5}}} for op in ("min", "max", "above", "below")),
+    {"metadata.ns": {"min": float(NS)}},
+    {"metadata.ratio": {"below": NS}},
+    {"metadata.year": {"above": 2**53 + 1}},
+]
+"""Whole numbers that no double holds."""
+
 HOSTILE = [
     *odd_ids(nul=True), "'", "\\", '\\"', "') OR TRUE --", '" or pk != "', "{v0}", "%(where_0)s", "$meta", "_", "%",
     "a" * 20_000, "蜜蜂", "\u200b", "é", "true", "null", "NaN",
 ]  # fmt: skip
 """Values and keys that come out of a text where something is pasted into it."""
 
+ODD: list[Any] = [
+    None, True, False, 0, 1, -1, 1.5, 0.1, 300, 2**53 + 1, 1e18, "a", "A", "1", "é", "", "true", "a ", "2024-01-01",
+    "0.1", ["a", 1], [1, None], [True, 0.1], [],
+    *({op: bound} for op in ("min", "max", "above", "below") for bound in (0, 0.1, 1, -0.5, 256, 2**53 + 1, -1e18)),
+    *({op: text} for op in ("min", "max", "starts", "contains", "ends") for text in ("a", "é", "1", " ")),
+]  # fmt: skip
+"""What a field is asked for, of whatever type it is."""
+
+
+def check_pushed(retriever: Any, field: str) -> None:
+    """Check that what the store is asked finds what the check of all records does."""
+    for wanted in ODD:
+        for where in ({field: wanted}, {"not": {field: wanted}}, {"any": [{field: wanted}, {"doc_id": "none"}]}):
+            found = sorted(hit.key for hit in retriever.retrieve("x", 50, None, where))
+            with mock.patch.object(Dialect, "translate", return_value=None):
+                assert found == sorted(hit.key for hit in retriever.retrieve("x", 50, None, where)), where
+
+
 _values = st.sampled_from([None, True, False, 0, 1, 1.0, 2, 2.5, 1790, 1791, "1", "it's", "é", *AUTHORS[:3]])
-_numbers = st.sampled_from([0, 1, 1.5, 2, 1791, -1, 1_700_000_003, 2**53 + 1])
+_numbers = st.sampled_from([0, 1, 1.5, 2, 1791, -1, 1_700_000_003, 2**53 + 1, NS + 5, 0.3])
 _texts = st.sampled_from(["a", "F", "i", '"', "%", "doc", "é", "it's"])
 _ranges = st.sampled_from(["min", "max", "above", "below"])
 _either = _values | st.lists(_values, max_size=3)
@@ -114,7 +164,9 @@ _fields: list[Any] = [
     st.tuples(st.just("doc_id"), st.sampled_from(["doc-0", "acme-0", ["doc-1", "acme-1"], 3]) | _parts),
     st.tuples(st.just("heading"), st.sampled_from(["Guide", ["Guide", "Part 0"], ["Part 0"], "x"])),
     st.tuples(
-        st.sampled_from([f"metadata.{name}" for name in ("author", "year", "weight", "draft", "nowhere")]),
+        st.sampled_from(
+            [f"metadata.{name}" for name in ("author", "year", "weight", "draft", "ratio", "ns", "nowhere")]
+        ),
         _either | _bounds | _parts,
     ),
 ]

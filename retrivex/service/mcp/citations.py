@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 from retrivex.composer.requests import RequestError
 from retrivex.composition.composition import Citation
 from retrivex.errors import quoted
+from retrivex.service.bodies import ResolveBody, read_body
 
 _CITATION = re.compile(r"(?P<doc_id>.+)#(?:(?P<start>\d{1,15})-(?P<end>\d{1,15})|chunk-(?P<chunk>\d{1,15}))", re.DOTALL)
 # a name with these would not stay on its line, or be read without the white space that it begins with
@@ -35,7 +36,7 @@ def read_citation(text: str) -> dict[str, Any]:
     Raises
     ------
     RequestError
-        If it is none.
+        If it is none, or its end lies before its start.
 
     Examples
     --------
@@ -51,7 +52,9 @@ def read_citation(text: str) -> dict[str, Any]:
     doc_id = unquote(found["doc_id"])
     if found["chunk"] is not None:
         return {"doc_id": doc_id, "chunk_id": int(found["chunk"])}
-    return {"doc_id": doc_id, "char_start": int(found["start"]), "char_end": int(found["end"])}
+    place = {"doc_id": doc_id, "char_start": int(found["start"]), "char_end": int(found["end"])}
+    read_body(ResolveBody, place)
+    return place
 
 
 def list_sources(citations: Iterable[Citation]) -> list[Citation]:

@@ -16,10 +16,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.lancedb_tables import NAME, fill, keys, table_of
 from support.properties import try_examples
+from support.where_cases import check_pushed
 
 from retrivex.adapters.base.collection import ByIds, Nearest
 from retrivex.adapters.base.fields import FieldMap
 from retrivex.adapters.lancedb import LanceDBChunkStore, LanceDBCollection, LanceDBRetriever, colon_id
+from retrivex.errors import StoreError
 from retrivex.model.window import Window
 from retrivex.testing import contract_chunks, odd_ids
 
@@ -94,6 +96,67 @@ def test_column_names_that_are_no_plain_words(lance: lancedb.DBConnection) -> No
     asked = [Window("doc-1", 1, 3), Window("acme-0", 0, 1)]
     assert keys(store.fetch(asked)) == [("doc-1", 1), ("doc-1", 2)]
     assert keys(store.fetch(asked, "acme")) == [("acme-0", 0)]
+
+
+_COLUMNS: dict[str, Any] = {
+    "i8": pa.array([0, 1, -1, None, 127], pa.int8()),
+    "u8": pa.array([0, 1, 2, None, 255], pa.uint8()),
+    "i64": pa.array([0, 1, 2**53 + 1, None, -1], pa.int64()),
+    "u64": pa.array([0, 1, 2**53 + 1, None, 2**64 - 1], pa.uint64()),
+    "f16": pa.array(np.array([0.1, 1, 1.5, 2, np.nan], np.float16)),
+    "f32": pa.array([0.1, 1, np.nan, None, -np.inf], pa.float32()),
+    "f64": pa.array([0.1, -0.0, np.nan, None, 2.0**53]),
+    "flag": pa.array([True, False, None, True, False]),
+    "word": pa.array(["a", "é", "1", None, ""]),
+    "texts": pa.array([["a", "b"], ["1"], [], None, ["x", None]]),
+    "whole": pa.array([[1, 2], [0], [], None, [1, None]], pa.list_(pa.int32())),
+    "floats": pa.array([[1, 2.5], [0.1], [], None, [1, None]], pa.large_list(pa.float32())),
+    "day": pa.array([None, 0, 1, 2, 19_723], pa.date32()),
+    "raw": pa.array([b"a", b"1", None, b"", b"b"]),
+    "kind": pa.array(["a", "b", "a", None, "1"]).dictionary_encode(),
+    "none": pa.nulls(5),
+}
+
+
+@pytest.mark.parametrize("column", list(_COLUMNS))
+def test_columns_of_any_type_are_asked_for_what_the_check_finds(column: str, lance: lancedb.DBConnection) -> None:
+    check_pushed(_typed(lance, column, _COLUMNS[column]), f"metadata.{column}")
+
+
+def _typed(db: lancedb.DBConnection, name: str, values: Any) -> LanceDBRetriever:
+    rows = [{"id": str(n), "text": f"t{n}", "doc_id": "d", "chunk_id": n, "vector": [1.0] * 8} for n in range(5)]
+    made = table_of(rows)
+    known = {one: made[one] for one in made.column_names}
+    db.create_table(NAME, pa.table({**known, name: values}))
+    return LanceDBRetriever(db, NAME, lambda question: np.ones(8))
+
+
+def test_what_is_missing_in_a_list_or_beside_it_is_found(lance: lancedb.DBConnection) -> None:
+    retriever = _typed(lance, "tags", pa.array([["a", None], None, ["b"], [], ["a"]]))
+    for where, expected in (
+        ({"metadata.tags": None}, [0, 1]),
+        ({"not": {"metadata.tags": None}}, [2, 3, 4]),
+        ({"metadata.tags": ["b", None]}, [0, 1, 2]),
+    ):
+        assert sorted(hit.key[1] for hit in retriever.retrieve("x", 9, where=where)) == expected
+
+
+def test_what_is_no_number_is_within_no_bounds(lance: lancedb.DBConnection) -> None:
+    retriever = _typed(lance, "size", pa.array([1.0, 2.0, np.nan, None, 0.5]))
+    found = [hit.key[1] for hit in retriever.retrieve("x", 9, where={"not": {"metadata.size": {"min": 1}}})]
+    assert sorted(found) == [2, 3, 4]
+
+
+def test_a_path_into_a_struct_is_told_what_its_fields_are_called(lance: lancedb.DBConnection) -> None:
+    values = pa.array([{"k": n, "in": {"deep": n}} for n in range(5)])
+    retriever = _typed(lance, "st", values)
+    for where in ({"metadata.k": 1}, {"metadata.in.deep": 1}):
+        assert [hit.key[1] for hit in retriever.retrieve("x", 9, where=where)] == [1]
+    for name, meant in (("metadata.st.k", "metadata.k"), ("metadata.st.in.deep", "metadata.in.deep")):
+        said = rf"where names '{name}', a path into the struct 'st', .*: write '{meant}', or give .*root='st'"
+        for where in ({name: 1}, {"not": {name: {"min": 1}}}):
+            with pytest.raises(StoreError, match=said):
+                retriever.retrieve("x", 9, where=where)
 
 
 # ---- scope

@@ -17,10 +17,11 @@ from milvus_lite.search.filter import parse_expr
 from pymilvus import DataType
 from pymilvus.exceptions import MilvusException
 from support.milvus_collections import Recording, Server, numbers
+from support.where_cases import check_pushed
 
 from retrivex import Chunk, ChunkMetadata
 from retrivex.adapters.base.fields import FieldMap, colon_id
-from retrivex.adapters.milvus import MilvusChunkStore
+from retrivex.adapters.milvus import MilvusChunkStore, MilvusRetriever
 from retrivex.adapters.milvus.filters import Filter, any_of, parse_schema
 from retrivex.errors import StoreError
 from retrivex.model.window import Window
@@ -68,6 +69,28 @@ def test_any_text_is_one_value_to_the_parser_of_milvus_lite(text: str) -> None:
     assert written.values == {}
     server = Filter(parse_schema(_DESCRIBED, [], "2.6.1", None))
     assert (server.value(text), server.values) == ("{v0}", {"v0": text})
+
+
+_VALUES: dict[DataType, list[Any]] = {
+    DataType.INT8: [0, 1, -1, None, 127],
+    DataType.INT64: [0, 1, 2**53 + 1, None, -1],
+    DataType.FLOAT: [0.1, 1.0, 1.5, None, -0.0],
+    DataType.DOUBLE: [0.1, 1.0, 2.0**53, None, -0.0],
+    DataType.BOOL: [True, False, None, True, False],
+    DataType.VARCHAR: ["a", "é", "1", None, "a "],
+    DataType.JSON: ["a", 2**53 + 1, 0.1, None, [1, "a", True]],
+}
+
+
+@pytest.mark.parametrize("type_", list(_VALUES), ids=lambda type_: type_.name)
+def test_columns_of_any_type_are_asked_for_what_the_check_finds(milvus: Server, type_: DataType) -> None:
+    chunks = [
+        Chunk(f"t{n}", ChunkMetadata("d", n, custom_metadata={"v": value}), contract_chunks(1, 1)[0].embedding)
+        for n, value in enumerate(_VALUES[type_])
+    ]
+    name = milvus.fill(chunks, columns=[("v", type_)])
+    retriever = MilvusRetriever(milvus.client, name, lambda question: chunks[0].embedding)
+    check_pushed(retriever, "metadata.v")
 
 
 @given(st.integers(1, 3000))

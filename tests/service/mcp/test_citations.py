@@ -19,6 +19,7 @@ OFFSETS = st.integers(0, 10**15 - 1)
 @example(" ", 0, 0)
 @example("\u3000 \n% name ", 0, 0)
 def test_a_citation_with_offsets_comes_back(doc_id: str, start: int, end: int) -> None:
+    start, end = sorted((start, end))
     written = write_citation(doc_id, start, end, 3)
     assert len(written.splitlines()) == 1
     # white space around a citation is no part of it
@@ -36,6 +37,11 @@ def test_a_citation_of_a_chunk_comes_back(doc_id: str, chunk_id: int) -> None:
 def test_what_is_no_citation_is_told_what_one_is(text: str) -> None:
     with pytest.raises(RequestError, match=r"citation is .*such as leave\.md#10-20; copy one from an answer"):
         read_citation(text)
+
+
+def test_a_citation_does_not_end_before_it_starts() -> None:
+    with pytest.raises(RequestError, match=r"'a\.md' is of characters 10-5, which end before they start: name .* 5-10"):
+        read_citation("a.md#10-5")
 
 
 def test_the_chunks_of_a_passage_are_one_source() -> None:

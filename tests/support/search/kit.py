@@ -20,6 +20,8 @@ from retrivex.testing import StoreUnderTest
 EXACT: dict[str, Any] = {
     "doc_id": {"type": "keyword"},
     "chunk_id": {"type": "integer"},
+    "page": {"type": "integer"},
+    **{name: {"type": "double"} for name in ("timestamp", "weight")},  # dynamic mapping makes floats of 32 bits
     "scope": {"type": "keyword"},
     "text": {"type": "text"},
 }

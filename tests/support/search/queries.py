@@ -17,6 +17,7 @@ import numpy as np
 id_of = id  # `id` is a record's here
 WORDS = re.compile(r"\w+")
 NUMBERS = {"long", "integer", "short", "float", "double"}
+_WIDTHS = {"byte": 7, "short": 15, "integer": 31, "long": 63}
 MOST_CLAUSES = 1024
 MOST_TERMS = 65_536
 
@@ -96,7 +97,7 @@ def values_at(source: Any, path: str) -> list[Any]:
         return []
     found = source.get(path)
     if found is not None:
-        return list(found) if isinstance(found, list) else [found]
+        return [one for one in found if one is not None] if isinstance(found, list) else [found]
     first, dot, rest = path.partition(".")
     return values_at(source.get(first), rest) if dot else []
 
@@ -200,16 +201,16 @@ class Query:
         has = self._kept(path, id)
         if not has:
             return None
-        if self.fields[path]["type"] in NUMBERS:
+        if path in self.fields and self.fields[path]["type"] in NUMBERS:
             try:
-                return 1.0 if has & {float(value) for value in wanted} else None
+                return 1.0 if has & {self._number(path, value) for value in wanted} else None
             except ValueError as error:
                 raise BadQueryError("query_shard_exception", f"failed to create query: {error}") from error
-        if self.fields[path]["type"] == "boolean":
+        if path in self.fields and self.fields[path]["type"] == "boolean":
             if not all(value in (True, False, "true", "false") for value in wanted):
                 raise BadQueryError("query_shard_exception", "Can't parse boolean value, expected [true] or [false]")
             return 1.0 if has & {str(value).lower() for value in wanted} else None
-        return 1.0 if any(str(value) in has for value in wanted) else None
+        return 1.0 if any(self._folded(path, value) in has for value in wanted) else None
 
     def _kept(self, path: str, id: str) -> set[Any]:
         """Return what the index keeps of a field: words of a text, numbers, or texts that are not too long."""
@@ -218,6 +219,13 @@ class Query:
         return self._values[path, id]
 
     def _indexed(self, path: str, id: str) -> set[Any]:
+        if path == "_ignored":
+            return {
+                name
+                for name, known in self.fields.items()
+                for value in values_at(self.index.records[id], known.get("of", name))
+                if len(str(value)) > known.get("ignore_above", 2**31)
+            }
         known = self.fields.get(path)
         if known is None:
             return set()
@@ -225,10 +233,23 @@ class Query:
         if known["type"] == "text":
             return {word for value in has for word in WORDS.findall(str(value).lower())}
         if known["type"] in NUMBERS:
-            return {float(value) for value in has}
+            return {self._number(path, value) for value in has}
         if known["type"] == "boolean":
             return {str(value).lower() for value in has}
-        return {str(value) for value in has if len(str(value)) <= known.get("ignore_above", 2**31)}
+        return {self._folded(path, value) for value in has if len(str(value)) <= known.get("ignore_above", 2**31)}
+
+    def _folded(self, path: str, value: Any) -> str:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return text.lower() if "normalizer" in self.fields.get(path, {}) else text
+
+    def _number(self, path: str, value: Any) -> Any:
+        """Return a number as the field keeps it: whole ones exactly, floats of 32 bits and doubles rounded."""
+        kind = self.fields[path]["type"]
+        if kind == "float":
+            return float(np.float32(value))
+        if kind in _WIDTHS and not -(2 ** _WIDTHS[kind]) <= float(value) < 2 ** _WIDTHS[kind]:
+            raise BadQueryError("query_shard_exception", f"Value [{value}] is out of range for {kind}")
+        return int(value) if kind in _WIDTHS and float(value).is_integer() else float(value)
 
     def _range(self, body: Any, id: str) -> float | None:
         path, limits = _only(body, "range")
@@ -236,7 +257,9 @@ class Query:
         if not kept:
             return None
         number = self.fields[path]["type"] in NUMBERS
-        bounds = {name: float(value) if number else str(value) for name, value in limits.items()}
+        bounds = {
+            name: self._number(path, value) if number else self._folded(path, value) for name, value in limits.items()
+        }
         tests: dict[str, Any] = {
             "gte": lambda a, b: a >= b, "gt": lambda a, b: a > b, "lte": lambda a, b: a <= b, "lt": lambda a, b: a < b
         }  # fmt: skip
