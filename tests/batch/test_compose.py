@@ -16,7 +16,7 @@ from support.strategies import budgets, count_words, make_chunk, option_choices,
 from retrivex import Composition, RetrievalConfig, SpanComposer, Window
 from retrivex.batch import ComposeWork, compose_table, record_of
 from retrivex.cli.compose import answer_line
-from retrivex.composer.requests import add_losses, read_checked
+from retrivex.composer.requests import compose_request, read_checked
 from retrivex.errors import StoreError, TokenizerError
 from retrivex.model.serialization import chunk_to_dict
 from retrivex.stores import InMemoryChunkStore
@@ -260,8 +260,8 @@ def alone(row: dict[str, Any], composer: SpanComposer, store: Any) -> dict[str, 
     given = {name: value for name, value in row.items() if value is not None}
     try:
         request = read_checked(given, composer, known)
-        made = composer.compose(request.hits, store, query=request.question, scope=request.scope, **request.overrides)
-        return json.loads(json.dumps(add_losses(made, request).to_dict()))  # type: ignore[no-any-return]
+        made = compose_request(composer, request, request.scope, store)
+        return json.loads(json.dumps(made.to_dict()))  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001 - compared with what the batch says
         return {"error": {"type": type(error).__name__}}
 
