@@ -18,6 +18,7 @@ from retrivex.batch import ComposeWork, compose_table, record_of
 from retrivex.cli.compose import answer_line
 from retrivex.composer.requests import compose_request, read_checked
 from retrivex.errors import StoreError, TokenizerError
+from retrivex.model.media import Media
 from retrivex.model.serialization import chunk_to_dict
 from retrivex.stores import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
@@ -146,6 +147,16 @@ def test_over_a_store_a_row_may_bring_chunks_of_its_own() -> None:
     assert [json.dumps(first), json.dumps(third)] == compose_loop([rows[0], rows[2]])
     assert "The bee of this row." in second["text"]
     assert "Bees sleep." in second["text"]
+
+
+def test_media_and_whole_documents_go_through_a_table() -> None:
+    pictured = {**CHUNK, "metadata": json.dumps({"media": [{"uri": "hive.png", "alt": "A hive"}]})}
+    chunks = [pictured, {**CHUNK, "chunk_id": 1, "text": "Wasps do not."}]
+    row = {"question": "Do bees sleep?", "hits": [HIT], "chunks": chunks, "whole_documents": 50}
+    [made] = compose_table(table_of([row]), SpanComposer(CONFIG.override(window=0))).to_pylist()
+    assert made["spans"][0]["chunk_ids"] == [0, 1]
+    read = Composition.from_dict({k: v for k, v in record_of(made).items() if k != "id"})
+    assert [citation.media for citation in read.citations] == [(Media("hive.png", alt="A hive"),), ()]
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.int32()])
