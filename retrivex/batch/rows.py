@@ -183,9 +183,8 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain_citation(row: Mapping[str, Any]) -> dict[str, Any]:
-    media = row.get("media")
-    plain = {name: value for name, value in row.items() if name != "media"}
-    return plain if media is None else {**plain, "media": read_json(media, "media")}
+    media = {"media": read_json(row["media"], "media")} if row.get("media") else {}
+    return {name: value for name, value in row.items() if name != "media"} | media
 
 
 def plain_record(row: Mapping[str, Any]) -> dict[str, Any]:

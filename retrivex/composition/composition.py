@@ -444,12 +444,7 @@ class Composition:
                 token_budget=data["token_budget"],
                 tokenizer=data["tokenizer"],
                 question=data["question"],
-                citations=tuple(
-                    Citation(
-                        **{**citation, "heading_path": tuple(citation["heading_path"]), "media": _media_of(citation)}
-                    )
-                    for citation in data["citations"]
-                ),
+                citations=tuple(map(_citation_from_dict, data["citations"])),
                 coverage=tuple(_coverage_from_dict(coverage) for coverage in data["coverage"]),
                 dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
                 warnings=tuple(listing(data["warnings"], "warnings of the composition", RetrivexError)),
@@ -504,8 +499,9 @@ def _citation_to_dict(citation: Citation) -> dict[str, Any]:
     return {**made, **media_metadata(media)}
 
 
-def _media_of(citation: Mapping[str, Any]) -> tuple[Media, ...]:
-    return tuple(Media(**one) for one in citation.get("media", ()))
+def _citation_from_dict(data: Mapping[str, Any]) -> Citation:
+    media = tuple(Media(**one) for one in data.get("media", ()))
+    return Citation(**{**data, "heading_path": tuple(data["heading_path"]), "media": media})
 
 
 def _span_to_dict(span: Span) -> dict[str, Any]:
