@@ -20,7 +20,7 @@ from retrivex.merging.intervals import merge_windows
 from retrivex.model.chunk import ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.numbers import finite
-from retrivex.model.question import takes_both_names
+from retrivex.model.question import check_questions, takes_both_names
 from retrivex.model.span import Span
 from retrivex.model.window import Window
 from retrivex.rerank import AnyReranker, AnySentenceScorer, Reranking, SentenceScoring
@@ -142,7 +142,7 @@ class RetriVex:
         if sub_questions is None:
             hits = self.retriever.retrieve(query, **asked)
         else:
-            hits = {one: self.retriever.retrieve(one, **asked) for one in _checked_questions(sub_questions)}
+            hits = {one: self.retriever.retrieve(one, **asked) for one in check_questions(sub_questions)}
         originals = self._originals(scope, options)
         shown, missing = originals.show(hits)
         kept, cut = limits.split(shown, self._kind(options))
@@ -181,7 +181,7 @@ class RetriVex:
         if sub_questions is None:
             hits = await retrieve(query)
         else:
-            each = _checked_questions(sub_questions)
+            each = check_questions(sub_questions)
             hits = dict(zip(each, await asyncio.gather(*map(retrieve, each)), strict=True))
         originals = self._originals(scope, options)
         shown, missing = await originals.ashow(hits)
@@ -294,13 +294,6 @@ def _retriever_of(store: Any, encoder: Any) -> Retriever:
         raise StoreError(f"encoder is None: {name} is searched by vectors; give the model that they come from")
     made: Retriever = make(encoder)
     return made
-
-
-def _checked_questions(given: Any) -> list[str]:
-    listed = isinstance(given, Sequence) and not isinstance(given, str)
-    if not listed or not given or not all(isinstance(one, str) and one.strip() for one in given):
-        raise ConfigError(f"sub_questions is {quoted(given)}: it must be a list of questions as text, or None")
-    return list(dict.fromkeys(given))
 
 
 def _checked(retriever: Any) -> Retriever:

@@ -23,6 +23,30 @@ PROJECTS = [
     "rag-chunk-reorder",
     "retrivexlib 0.1.0",
 ]
+ASKED_FOR = [
+    ["Neighbours without naming a store"],
+    ["Filters on metadata", "Words and vectors together", "Several hit lists", "Sub-questions"],
+    [
+        "Limits by score and document", "Whole documents where they are short", "Documents rebuilt",
+        "From question to context in one call",
+    ],
+    ["More around a citation, on request", "Guards: where growth stops", "Links to other documents"],
+    ["Headers at index time", "Small to find, large to read"],
+    ["More than one window", "Prompts that a cache knows again", "Nothing twice over turns"],
+    ["Recency, reliability, section", "Your own passages"],
+    ["Embedding models by name", "Rerankers"],
+    ["Pictures beside text"],
+    ["Moving here"],
+]  # fmt: skip
+"""What users of the other tools ask for: a row each."""
+READ_AT = [
+    "https://github.com/deepset-ai/haystack/issues/9687",
+    "https://github.com/D-Star-AI/dsRAG/pull/49",
+    "https://github.com/rhel-lightspeed/okp-mcp/pull/92",
+    "https://github.com/shinpr/mcp-local-rag/issues/104",
+    "https://www.anthropic.com/engineering/contextual-retrieval",
+]
+"""Where they ask for it, or do it, outside the projects that have a column."""
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 DEFINED = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", PAGE, re.MULTILINE))
 USED = re.findall(r"\]\[([\w-]+)\]", PAGE)
@@ -64,6 +88,13 @@ def test_the_page_compares_what_it_promises() -> None:
     assert len({cells[0] for cells in ROWS}) == len(ROWS)
     assert len(PAGE.splitlines()) <= 220
     assert [line for line in PAGE.splitlines() if len(line) > 120 and not line.startswith(("|", "["))] == []
+
+
+def test_what_is_asked_for_elsewhere_has_its_rows_and_is_linked() -> None:
+    features = {cells[0] for cells in ROWS}
+    assert [name for rows in ASKED_FOR for name in rows if name not in features] == []
+    in_rows = {DEFINED[name] for cells in ROWS for cell in cells for name in re.findall(r"\]\[([\w-]+)\]", cell)}
+    assert [address for address in READ_AT if address not in in_rows] == []
 
 
 @pytest.mark.parametrize("cells", ROWS, ids=[cells[0] for cells in ROWS])

@@ -18,17 +18,18 @@ FOUND = "neighbours come from %s, found behind the base retriever"
 """Said once, of a retriever that names no place for them."""
 
 
-def leaves_of(base: Any, inner: Mapping[str, str]) -> list[Any]:
+def leaves_of(base: Any, inner: Mapping[str, str], drops: Callable[[Any], bool] = lambda _: False) -> list[Any]:
     """Return the retrievers that search for another one.
 
     Parameters
     ----------
     base : the outermost retriever
     inner : by `kind_of` of retrievers that ask others and keep none of their results back: where those are
+    drops : whether one of these keeps results back after all
     """
     waiting, leaves = [base], []
     for retriever in waiting:  # which grows
-        asked = getattr(retriever, inner.get(kind_of(retriever), ""), None)
+        asked = None if drops(retriever) else getattr(retriever, inner.get(kind_of(retriever), ""), None)
         if asked is None:
             leaves.append(retriever)
         else:

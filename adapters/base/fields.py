@@ -261,8 +261,8 @@ LAYOUTS: Mapping[LayoutName, FieldMap] = {
     "langchain": FieldMap(doc_id=("source", "doc_id", "file_path"), text=("page_content", "text", "document")),
     "llamaindex": _LLAMAINDEX,
     "haystack": FieldMap(
-        doc_id=("source_id", "doc_id"), chunk_id=("split_id",), char_start=("split_idx_start",), text=("content",),
-        page=("page_number", "page"),
+        doc_id=("source_id", "doc_id", "source", "file_path"), chunk_id=("split_id",), char_start=("split_idx_start",),
+        text=("content",), page=("page_number", "page"),
     ),
     "parent_child": FieldMap(doc_id=("parent_id",), chunk_id=("chunk_index",), parent_id=(), text=("content",)),
 }  # fmt: skip

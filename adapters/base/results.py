@@ -50,9 +50,13 @@ def log_warnings(made: Composition, placed: Placed, *more: str) -> list[str]:
     return warnings
 
 
-def with_warnings(made: Composition, warnings: Sequence[str]) -> Composition:
-    """Return a composition with everything there is to warn of."""
-    return replace(made, warnings=tuple(dict.fromkeys(warnings)))
+def for_callers(made: Composition, placed: Placed, warnings: Sequence[str]) -> Composition:
+    """Return a composition with everything there is to warn of; its citations and dropped hits have the real names."""
+    real = {name: doc_id for name, doc_id in placed.real_names.items() if doc_id is not None}
+    changed: dict[str, Any] = {"warnings": tuple(dict.fromkeys(warnings))}
+    for part in ("citations", "dropped") if real else ():
+        changed[part] = tuple(replace(one, doc_id=real.get(one.doc_id, one.doc_id)) for one in getattr(made, part))
+    return replace(made, **changed)
 
 
 def span_id(span: Span, placed: Placed) -> str:

@@ -24,7 +24,7 @@ from ..base.clients import check_limit
 from ..base.fields import FieldMap, LayoutName, MakeId
 from ..base.hits import Placed, place
 from ..base.logs import logger
-from ..base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
+from ..base.results import PLAIN_TEXT, for_callers, log_warnings, no_store
 from .documents import as_config, as_fields, documents_of, read_document, saved_config, saved_fields
 from .stores import DocumentStoreChunkStore
 
@@ -174,7 +174,7 @@ class DocumentComposer:
     ) -> Composition:
         """Return the whole composition, rendered as the options say."""
         made, placed = self._compose_hits(documents, query, {}, filtered, **given)
-        return with_warnings(made, self._warnings(made, placed))
+        return for_callers(made, placed, self._warnings(made, placed))
 
     def _compose_hits(
         self, documents: Sequence[Document], query: str, style: Mapping[str, Any], filtered: bool, **given: Any

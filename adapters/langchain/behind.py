@@ -21,7 +21,12 @@ from ..base.fields import LAYOUTS, FieldMap, colon_id
 from .documents import chunk_store_from_documents, read_document
 from .stores import VectorStoreChunkStore
 
-_INNER = {"langchain_classic.EnsembleRetriever": "retrievers", "langchain_classic.MultiQueryRetriever": "retriever"}
+_INNER = {
+    "langchain_classic.EnsembleRetriever": "retrievers",
+    "langchain_classic.MultiQueryRetriever": "retriever",
+    "langchain_classic.ContextualCompressionRetriever": "base_retriever",
+}
+_RERANKERS = ("CrossEncoderReranker", "LLMListwiseRerank", "FlashrankRerank", "CohereRerank", "JinaRerank")
 _OF_PARENTS = ("langchain_classic.ParentDocumentRetriever", "langchain_classic.MultiVectorRetriever")
 _BY_WORDS = ("langchain_community.BM25Retriever", "langchain_community.TFIDFRetriever")
 _NO_FILTERS = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
@@ -99,7 +104,7 @@ def find_behind(base: Any, fields: FieldMap) -> Behind | None:
     """
     if keeps_back(base):
         return None
-    for retriever in leaves_of(base, _INNER):
+    for retriever in leaves_of(base, _INNER, _drops):
         if isinstance(retriever, VectorStoreRetriever):
             found = _of_vectors(retriever.vectorstore, fields)
         elif kind_of(retriever) in _OF_PARENTS:
@@ -113,7 +118,12 @@ def find_behind(base: Any, fields: FieldMap) -> Behind | None:
 
 def keeps_back(base: Any) -> bool:
     """Whether a retriever may keep documents back, by a filter or in a way of its own: neighbours may be among them."""
-    return not all(map(_shows_all, leaves_of(base, _INNER)))
+    return not all(map(_shows_all, leaves_of(base, _INNER, _drops)))
+
+
+def _drops(retriever: Any) -> bool:
+    package, _, name = kind_of(getattr(retriever, "base_compressor", None)).partition(".")
+    return name != "NoneType" and not (package.startswith("langchain") and name in _RERANKERS)
 
 
 def _shows_all(retriever: Any) -> bool:

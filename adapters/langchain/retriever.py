@@ -23,7 +23,7 @@ from ..base.behind import FOUND
 from ..base.fields import FieldMap
 from ..base.hits import Direction, Placed, check_retriever, hits_to_ask, place
 from ..base.logs import logger
-from ..base.results import PLAIN_TEXT, with_warnings
+from ..base.results import PLAIN_TEXT, for_callers
 from .behind import Behind, find_behind, keeps_back
 from .composer import ComposerMixin
 from .documents import ALONE, SCORE_KEY, all_warnings, documents_of, read_document
@@ -132,7 +132,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         call = self._call(overrides)
         placed = self._place(call.base.invoke(query, config), call)
         made = self._composed(placed, query, call.options)
-        return with_warnings(made, all_warnings(made, placed))
+        return for_callers(made, placed, all_warnings(made, placed))
 
     @takes_both_names
     async def acompose(self, query: str, config: RunnableConfig | None = None, **overrides: Any) -> Composition:
@@ -140,7 +140,7 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
         call = self._call(overrides)
         placed = self._place(await call.base.ainvoke(query, config), call)
         made = await self._acomposed(placed, query, call.options)
-        return with_warnings(made, all_warnings(made, placed))
+        return for_callers(made, placed, all_warnings(made, placed))
 
     def _call(self, overrides: dict[str, Any]) -> _Call:
         options = {name: value for name, value in overrides.items() if name not in _OWN}

@@ -13,7 +13,8 @@ from .links import NodeStore, check_node_store
 
 _INNER = {"llama_index.QueryFusionRetriever": "_retrievers", "llama_index.AutoMergingRetriever": "_vector_retriever"}
 _OF_INDEXES = ("llama_index.VectorIndexRetriever", "llama_index.SummaryIndexRetriever")
-_FILTERS = ("_filters", "_doc_ids", "_kwargs")
+_BY_WORDS = "llama_index.BM25Retriever"
+_FILTERS = ("_filters", "_doc_ids", "_kwargs", "corpus_weight_mask")
 
 
 def find_behind(base: Any) -> NodeStore | None:
@@ -33,7 +34,8 @@ def find_behind(base: Any) -> NodeStore | None:
     leaves = leaves_of(base, _INNER)
     if keeps_back(base):
         return None
-    stores = [getattr(leaf._index, name, None) for leaf in leaves for name in ("vector_store", "docstore")]
+    indexes = [leaf._index for leaf in leaves if kind_of(leaf) != _BY_WORDS]
+    stores = [getattr(index, name, None) for index in indexes for name in ("vector_store", "docstore")]
     parents = getattr(getattr(base, "_storage_context", None), "docstore", None)
     return next(filter(_keeps_nodes, [parents, *stores]), None)
 
@@ -44,7 +46,7 @@ def keeps_back(base: Any) -> bool:
 
 
 def _shows_all(retriever: Any) -> bool:
-    if kind_of(retriever) not in _OF_INDEXES or any(getattr(retriever, name, None) for name in _FILTERS):
+    if kind_of(retriever) not in (*_OF_INDEXES, _BY_WORDS) or any(getattr(retriever, name, None) for name in _FILTERS):
         return False
     named = getattr(retriever, "_node_ids", None)  # `as_retriever` names all nodes of an index in memory
     return not named or set(named) >= {*getattr(retriever._index.index_struct, "nodes_dict", {}).values()}

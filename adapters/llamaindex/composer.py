@@ -18,7 +18,7 @@ from ..base.documents import Passage
 from ..base.fields import FieldMap
 from ..base.hits import Placed, place
 from ..base.logs import logger
-from ..base.results import PLAIN_TEXT, log_warnings, no_store, with_warnings
+from ..base.results import PLAIN_TEXT, for_callers, log_warnings, no_store
 from .links import NodeLinks, NodeStore
 from .nodes import as_store, nodes_of, read_node
 
@@ -106,13 +106,11 @@ class NodeComposer:
 
     def compose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> Composition:
         """Return the whole composition, with all warnings."""
-        made, _, warnings = self._compose(found, question, {})
-        return with_warnings(made, warnings)
+        return for_callers(*self._compose(found, question, {}))
 
     async def acompose(self, found: Sequence[NodeWithScore], question: QueryBundle | None) -> Composition:
         """Do the same without blocking the event loop."""
-        made, _, warnings = await self._acompose(found, question, {})
-        return with_warnings(made, warnings)
+        return for_callers(*await self._acompose(found, question, {}))
 
     def _compose(
         self, found: Sequence[NodeWithScore], question: QueryBundle | None, style: Mapping[str, Any]

@@ -14,7 +14,7 @@ from retrivex.batch.row_store import RowStore
 from retrivex.batch.rows import composition_row, error_of, make_table, read_ids, read_rows, request_record
 from retrivex.batch.schema import REQUEST_COLUMNS, check_columns, composition_schema
 from retrivex.composer.composer import SpanComposer
-from retrivex.composer.requests import RequestError, add_losses, compose_record, read_checked
+from retrivex.composer.requests import RequestError, compose_record, compose_request, read_checked
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.model.chunk import Chunk, ChunkKey
@@ -157,16 +157,7 @@ def _compose_over(record: Mapping[str, Any], composer: SpanComposer, store: RowS
     seen = frozenset(scope) if isinstance(scope, list) else scope
     request = read_checked(record, composer, store.find(_hit_windows(record), seen))
     store.own = request.store.own
-    made = composer.compose(
-        request.hits,
-        store,
-        request.parents,
-        query=request.question,
-        query_embedding=request.query_embedding,
-        scope=request.scope,
-        **request.overrides,
-    )
-    return add_losses(made, request)
+    return compose_request(composer, request, request.scope, store)
 
 
 def _hit_windows(record: Mapping[str, Any]) -> Iterator[Window]:

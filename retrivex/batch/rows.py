@@ -119,8 +119,7 @@ def chunk_row(chunk: Chunk) -> dict[str, Any]:
 
 
 def _row_of(record: dict[str, Any]) -> dict[str, Any]:
-    if "metadata" in record:
-        record["metadata"] = write_json(record["metadata"])
+    record |= {name: write_json(record[name]) for name in ("metadata", "media") if name in record}
     if "links" in record:
         record["links"] = [{"doc_id": doc_id, "chunk_id": chunk_id} for doc_id, chunk_id in record["links"]]
     return record
@@ -143,6 +142,7 @@ def composition_row(made: Composition) -> dict[str, Any]:
     del row["schema"]
     for span in row["spans"]:
         span["chunks"] = [_row_of(chunk) for chunk in span["chunks"]]
+    row["citations"] = [_row_of(citation) for citation in row["citations"]]
     for coverage in row["coverage"]:
         coverage["ranges"] = [{"first": first, "last": last} for first, last in coverage["ranges"]]
         coverage["matched"] = [{"chunk_id": chunk_id, "score": score} for chunk_id, score in coverage["matched"]]
@@ -168,6 +168,7 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
             return {"id": row["id"], "error": dict(row["error"])}
         record = {"id": row["id"], "schema": SCHEMA, **{k: v for k, v in row.items() if k not in ("id", "error")}}
         record["spans"] = [{**span, "chunks": [plain_record(c) for c in span["chunks"]]} for span in row["spans"]]
+        record["citations"] = [_plain_citation(citation) for citation in row["citations"]]
         record["coverage"] = [
             {
                 **coverage,
@@ -179,6 +180,11 @@ def record_of(row: Mapping[str, Any]) -> dict[str, Any]:
     except (KeyError, TypeError) as error:
         raise RetrivexError(f"not a row of compositions: {error!r}; give a row that compose_table made") from error
     return record
+
+
+def _plain_citation(row: Mapping[str, Any]) -> dict[str, Any]:
+    media = {"media": read_json(row["media"], "media")} if row.get("media") else {}
+    return {name: value for name, value in row.items() if name != "media"} | media
 
 
 def plain_record(row: Mapping[str, Any]) -> dict[str, Any]:

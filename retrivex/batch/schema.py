@@ -62,6 +62,7 @@ REQUEST_COLUMNS: Mapping[str, tuple[pa.DataType, ...]] = {
     "parents": (_TEXT,),  # an object of JSON
     "query_embedding": (pa.list_(_REAL),),
     "scope": (_TEXT, pa.list_(_TEXT)),
+    "whole_documents": (_INT,),
     "config": (_TEXT,),  # an object of JSON
 }
 """Columns of requests, each with the types it may have: the keys of a line of `retrivex compose`."""
@@ -94,6 +95,7 @@ _CITATION = pa.struct([
     ("doc_id", _TEXT),
     *_of(_INT, "chunk_id", "char_start", "char_end", "page"),
     ("heading_path", pa.list_(_TEXT)),
+    ("media", _TEXT),  # a list of JSON
 ])  # fmt: skip
 _COVERAGE = pa.struct([
     ("doc_id", _TEXT),

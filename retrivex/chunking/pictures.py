@@ -50,4 +50,4 @@ def _placed(one: Media, document: Document) -> Media:
     """Return media with a path from the folder that was indexed, its type and its page."""
     uri = resolve_target(one.uri, document.doc_id) or unquote(one.uri)
     page = document.page_at(one.at) if one.page is None and one.at is not None else one.page
-    return Media(uri, one.media_type or media_type_of(uri), one.alt, one.at, page)
+    return Media(uri, one.media_type or media_type_of(one.uri), one.alt, one.at, page)

@@ -68,6 +68,12 @@ def query(
         ),
     ] = None,
     scope: options.Scopes = None,
+    sub_question: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Search for these in place of the question; repeatable.")
+    ] = None,
+    whole_documents: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="Show documents of at most so many tokens whole.")
+    ] = None,
     retrieval: RetrievalConfig,
     reranker: Reranker | None,
     trace: options.WithTrace = False,
@@ -85,6 +91,7 @@ def query(
       retrivex query "error codes" --format json | jq .citations
       retrivex query "opening hours" --where 'page={"max": 3}' --scope acme
       retrivex query "error codes" --html answer.html
+      retrivex query "Bees or wasps?" --sub-question "Do bees sting?" --sub-question "Do wasps?"
       retrivex query "error codes" --rerank http://localhost:8080/rerank --rerank-shape tei
     """
     if not question.strip():
@@ -96,6 +103,7 @@ def query(
     visible_scope, filters = options.make_scope(scope), options.parse_pairs(where, "--where", as_text=_TEXT_FIELDS)
     with SQLiteStore(db, read_only=True) as store:
         given: dict[str, Any] = {"mode": mode.value, "scope": visible_scope, "where": filters}
+        given |= {"sub_questions": sub_question, "whole_documents": whole_documents}
         composition = ask(store, question, SpanComposer(retrieval, reranker=reranker), embed=embed, k=k, **given)
         if html is not None:
             given |= {"hits": k, "database": str(db), "embed": embed or store.vector_model}

@@ -12,6 +12,7 @@ from retrivex.composer.request_hits import LayeredStore, read_chunk, read_hits, 
 from retrivex.composition.composition import Composition
 from retrivex.config import RetrievalConfig
 from retrivex.errors import RetrivexError, quoted
+from retrivex.expansion.seeds import SeedHits
 from retrivex.model.chunk import Chunk, ChunkKey, Scope
 from retrivex.model.hit import DroppedHit, SeedHit
 from retrivex.model.options import closest_name
@@ -20,13 +21,14 @@ from retrivex.model.serialization import chunk_from_dict
 from retrivex.ordering import PROFILES
 from retrivex.scoring.calibrated import EARLIER
 from retrivex.stores.memory import index_chunks
+from retrivex.stores.protocol import AnyChunkStore
 
 _WORDS = {"list": "a list", "dict": "an object", "str": "a string"}
 
 # options that are read from files or the network, and the values that are not
 _SOURCES = {"coefficients": tuple(EARLIER), "position_profile": tuple(PROFILES), "tokenizer": ("estimate",)}
 
-KEYS = ("id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config")
+KEYS = ("id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "whole_documents", "config")
 
 
 class RequestError(RetrivexError):
@@ -39,21 +41,22 @@ class Request:
 
     Parameters
     ----------
-    hits : one list of hits, or several
+    hits : one list of hits, or several, or one for each sub-question
     store : where their neighbours are
     parents : by parent id; None where the line gives none
-    question, query_embedding, scope : as for `SpanComposer.compose`
+    question, query_embedding, scope, whole_documents : as for `SpanComposer.compose`
     overrides : options
     problems : hits that cannot be read, one sentence each
     lost : hits whose chunk nobody has given
     """
 
-    hits: list[SeedHit] | list[list[SeedHit]]
+    hits: SeedHits
     store: LayeredStore
     parents: dict[str, Chunk | str] | None = None
     question: str | None = None
     query_embedding: list[float] | None = None
     scope: Scope = None
+    whole_documents: Any = None
     overrides: dict[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     lost: tuple[DroppedHit, ...] = ()
@@ -118,34 +121,40 @@ def read_request(record: Mapping[str, Any], shared: Mapping[ChunkKey, Chunk], *,
                 own.setdefault(hit.key, hit.chunk)
     overrides = _read_typed(given, "config", dict, {})
     return Request(
-        hits=parsed if _is_nested(given["hits"]) else parsed[0],
+        hits=_as_given(given["hits"], parsed),
         store=LayeredStore(own, shared),
         parents=_parents(_read_typed(given, "parents", dict, None)),
         question=_read_typed(given, "question", str, None),
         query_embedding=_vector(_read_typed(given, "query_embedding", list, None)),
         scope=_scope(given.get("scope")),
+        whole_documents=given.get("whole_documents"),
         overrides=overrides,
         problems=tuple(f"a hit was left out: {problem}" for problem in problems),
         lost=tuple(lost),
     )
 
 
-def compose_request(composer: SpanComposer, request: Request, scope: Scope) -> Composition:
-    """Return the composition of a request that was read, with what could not be read of it among its warnings."""
+def compose_request(
+    composer: SpanComposer, request: Request, scope: Scope, store: AnyChunkStore | None = None
+) -> Composition:
+    """Return the composition of a request that was read, with what could not be read of it among its warnings.
+
+    Parameters
+    ----------
+    composer, request : what composes, and what of
+    scope : what may be seen
+    store : takes the place of the request's own
+    """
     made = composer.compose(
         request.hits,
-        request.store,
+        request.store if store is None else store,
         request.parents,
         query=request.question,
         query_embedding=request.query_embedding,
         scope=scope,
+        whole_documents=request.whole_documents,
         **request.overrides,
     )
-    return add_losses(made, request)
-
-
-def add_losses(made: Composition, request: Request) -> Composition:
-    """Return the composition of a request, with what could not be read of the request among its drops and warnings."""
     return replace(made, dropped=(*made.dropped, *request.lost), warnings=(*request.problems, *made.warnings))
 
 
@@ -200,9 +209,20 @@ def _is_nested(hits: Any) -> bool:
     return bool(hits) and all(isinstance(item, list) for item in hits)
 
 
+def _as_given(hits: Any, parsed: list[list[SeedHit]]) -> SeedHits:
+    """Return hits that were read in the shape that they were given in."""
+    if isinstance(hits, dict):
+        return dict(zip(hits, parsed, strict=True))
+    return parsed if _is_nested(hits) else parsed[0]
+
+
 def _hit_lists(hits: Any) -> list[list[Any]]:
+    if isinstance(hits, dict) and all(isinstance(one, list) for one in hits.values()):
+        return [*hits.values()]
     if not isinstance(hits, list):
-        raise RequestError(f"'hits' is {shorten(hits)}: it must be a list of hits, or a list of such lists")
+        raise RequestError(
+            f"'hits' is {shorten(hits)}: it must be a list of hits, or a list or an object of such lists"
+        )
     if _is_nested(hits):
         return hits
     if None in hits and _is_nested([item for item in hits if item is not None]):

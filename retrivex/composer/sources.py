@@ -8,6 +8,7 @@ from retrivex.composition.composition import Citation
 from retrivex.composition.documents import Coverage
 from retrivex.expansion.seeds import Seed
 from retrivex.merging.intervals import window_coverage
+from retrivex.model.media import media_between
 from retrivex.model.span import Span
 from retrivex.rendering.render import Rendered
 
@@ -16,10 +17,10 @@ def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, .
     """One citation for every stretch of source text in the context, in order."""
     made: list[Citation] = []
     for number, (span, start) in enumerate(zip(spans, rendered.starts, strict=True), start=1):
-        places = {chunk.metadata.chunk_id: chunk.metadata for chunk in span.chunks}
+        places = {chunk.metadata.chunk_id: chunk for chunk in span.chunks}
         for segment in span.segments:
-            metadata = places[segment.chunk_id]
-            source = segment.char_start
+            chunk, source = places[segment.chunk_id], segment.char_start
+            metadata, end = chunk.metadata, None if source is None else source + segment.end - segment.start
             # a parent that was swapped in also shows text between the chunks that are known
             own = source is None or metadata.char_end is None or source < metadata.char_end
             made.append(
@@ -30,9 +31,10 @@ def citations_of(spans: Sequence[Span], rendered: Rendered) -> tuple[Citation, .
                     doc_id=span.doc_id,
                     chunk_id=segment.chunk_id,
                     char_start=source,
-                    char_end=None if source is None else source + segment.end - segment.start,
+                    char_end=end,
                     page=metadata.page if own else None,
                     heading_path=tuple(metadata.heading_path or ()) if own else (),
+                    media=media_between([chunk], source, end),
                 )
             )
     return tuple(made)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from retrivex.composition.windows import Form, Mode, PromptWindow
 from retrivex.errors import RetrivexError, quoted
+from retrivex.model.question import takes_both_names
 from retrivex.prompts.escaping import escape
 from retrivex.prompts.templates import SUMMARY_TEMPLATE, fill_template
 
@@ -15,6 +16,7 @@ Steps: TypeAlias = Generator[tuple[str, ...], Sequence[str], str]
 """Yields prompts that may be asked at once, takes their answers, and returns the last one."""
 
 
+@takes_both_names
 def refine_steps(windows: Sequence[PromptWindow], *, question: str | None = None) -> Steps:
     """Yield one prompt at a time: the first window, then each next one with the answer so far."""
     _check_windows(windows, "refine")
@@ -24,6 +26,7 @@ def refine_steps(windows: Sequence[PromptWindow], *, question: str | None = None
     return answer
 
 
+@takes_both_names
 def tree_steps(
     windows: Sequence[PromptWindow], *, question: str | None = None, k: int = 2, template: str = SUMMARY_TEMPLATE
 ) -> Steps:
@@ -97,6 +100,7 @@ def _steps(windows: Sequence[PromptWindow], question: str | None, k: int) -> Ste
     return refine_steps(windows, question=question)
 
 
+@takes_both_names
 def answer_windows(
     windows: Sequence[PromptWindow], answer: Callable[[str], str], *, question: str | None = None, k: int = 2
 ) -> str:
@@ -126,6 +130,7 @@ def answer_windows(
             return str(ended.value)
 
 
+@takes_both_names
 async def aanswer_windows(
     windows: Sequence[PromptWindow], answer: Callable[[str], Awaitable[str]], *, question: str | None = None, k: int = 2
 ) -> str:

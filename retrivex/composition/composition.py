@@ -13,7 +13,7 @@ from retrivex.composition.trace import AbsentTrace, ChunkNote, Step, Trace, Unit
 from retrivex.errors import RetrivexError, TokenizerError
 from retrivex.merging.intervals import interval_graph
 from retrivex.model.hit import DroppedHit
-from retrivex.model.media import Media, media_between
+from retrivex.model.media import Media, media_metadata, media_within
 from retrivex.model.question import takes_both_names
 from retrivex.model.run import Segment
 from retrivex.model.serialization import (
@@ -62,6 +62,7 @@ class Citation:
     doc_id, chunk_id : the source
     char_start, char_end : offsets in the document; None where its splitter kept none
     page, heading_path : as far as known
+    media : pictures and others that stand in the stretch, by reference
     """
 
     number: int
@@ -73,6 +74,7 @@ class Citation:
     char_end: int | None
     page: int | None = None
     heading_path: tuple[str, ...] = ()
+    media: tuple[Media, ...] = ()
 
 
 _PARTS: Mapping[str, Any] = {
@@ -211,10 +213,7 @@ class Composition:
     def media(self, reference: str | int | Place | Citation) -> tuple[Media, ...]:
         """Return the pictures and other media in what a citation, or a reference as `resolve` takes it, shows."""
         cited = [reference] if isinstance(reference, Citation) else self.resolve(reference)
-        chunks = {chunk.key: chunk for span in self.spans for chunk in span.chunks}
-        keys = [(one, (one.doc_id, one.chunk_id)) for one in cited]
-        found = [media_between([chunks[key]], one.char_start, one.char_end) for one, key in keys if key in chunks]
-        return tuple(dict.fromkeys(one for each in found for one in each))
+        return tuple(dict.fromkeys(one for citation in cited for one in citation.media))
 
     def documents(self) -> tuple[ContextDocument, ...]:
         """Return the documents of the context, best first: coverage, hits, title and metadata, and the passages."""
@@ -242,7 +241,7 @@ class Composition:
             parts.append(
                 Citation(
                     cited.number, low, high, cited.doc_id, cited.chunk_id, source, source_end,
-                    cited.page, cited.heading_path,
+                    cited.page, cited.heading_path, media_within(cited.media, source, source_end),
                 )
             )  # fmt: skip
         return parts
@@ -406,7 +405,7 @@ class Composition:
             "tokenizer": self.tokenizer,
             "style": _record(self.style),
             "spans": [_span_to_dict(span) for span in self.spans],
-            "citations": [_record(citation) for citation in self.citations],
+            "citations": [_citation_to_dict(citation) for citation in self.citations],
             "coverage": [{**_record(coverage), "summary": str(coverage)} for coverage in self.coverage],
             "dropped": [_record(hit) for hit in self.dropped],
             "warnings": list(self.warnings),
@@ -445,10 +444,7 @@ class Composition:
                 token_budget=data["token_budget"],
                 tokenizer=data["tokenizer"],
                 question=data["question"],
-                citations=tuple(
-                    Citation(**{**citation, "heading_path": tuple(citation["heading_path"])})
-                    for citation in data["citations"]
-                ),
+                citations=tuple(map(_citation_from_dict, data["citations"])),
                 coverage=tuple(_coverage_from_dict(coverage) for coverage in data["coverage"]),
                 dropped=tuple(DroppedHit(**hit) for hit in data["dropped"]),
                 warnings=tuple(listing(data["warnings"], "warnings of the composition", RetrivexError)),
@@ -495,6 +491,17 @@ def _check_made(made: Composition) -> None:
 def _record(made: Any) -> dict[str, Any]:
     """Return the fields of a flat dataclass; `dataclasses.asdict` copies each value, and takes ten times as long."""
     return {name: getattr(made, name) for name in made.__dataclass_fields__}
+
+
+def _citation_to_dict(citation: Citation) -> dict[str, Any]:
+    made = _record(citation)
+    media = made.pop("media")
+    return {**made, **media_metadata(media)}
+
+
+def _citation_from_dict(data: Mapping[str, Any]) -> Citation:
+    media = tuple(Media(**one) for one in data.get("media", ()))
+    return Citation(**{**data, "heading_path": tuple(data["heading_path"]), "media": media})
 
 
 def _span_to_dict(span: Span) -> dict[str, Any]:

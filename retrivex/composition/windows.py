@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from retrivex.composition.composition import Citation, Composition
 from retrivex.errors import BudgetError, RetrivexError, quoted
+from retrivex.model.question import takes_both_names
 from retrivex.model.span import Span
 from retrivex.prompts.arguments import check_arguments
 from retrivex.prompts.fitting import SourceTemplate, fit_prompt
@@ -91,6 +92,7 @@ class PromptWindow:
     tokens: int
     form: Form = field(repr=False, compare=False)
 
+    @takes_both_names
     def prompt(self, question: str | None = None, *, answer: str | None = None) -> str:
         """Return the whole prompt.
 
@@ -118,6 +120,7 @@ class PromptWindow:
         return self.form.check(written, "the prompt", advice)
 
 
+@takes_both_names
 def compose_windows(
     composition: Composition,
     *,

@@ -90,6 +90,13 @@ def read_html(html: str) -> tuple[str, tuple[str, ...]]:
     return text, _notes(left_out)
 
 
+def html_with_pictures(html: str) -> tuple[str, list[Media]]:
+    """Convert as `html_to_markdown`, and return the pictures with their places as well."""
+    tree = _parse(html)
+    text, left_out = _read(tree, len(html))
+    return text, _pictures(tree, len(html), text, left_out)
+
+
 def _read(tree: LexborHTMLParser, size: int) -> tuple[str, LeftOut]:
     if tree.body is None:
         return "", LeftOut(frozenset())

@@ -74,12 +74,15 @@ def media_type_of(uri: str) -> str | None:
 
 def media_between(chunks: Sequence[Chunk], start: int | None, end: int | None) -> tuple[Media, ...]:
     """Return the media of chunks that stand between two offsets of the document, each once; all where it is unknown."""
-    found = (one for chunk in chunks for one in read_media(chunk.metadata.custom_metadata))
-    return tuple(dict.fromkeys(one for one in found if _is_shown(one, start, end)))
+    found = [one for chunk in chunks for one in read_media(chunk.metadata.custom_metadata)]
+    return media_within(found, start, end) if found else ()
 
 
-def _is_shown(one: Media, start: int | None, end: int | None) -> bool:
-    return one.at is None or start is None or end is None or start <= one.at < end
+def media_within(found: Iterable[Media], start: int | None, end: int | None) -> tuple[Media, ...]:
+    """Return those that stand between two offsets, each once; all where an offset is unknown."""
+    if start is not None and end is not None:
+        found = (one for one in found if one.at is None or start <= one.at < end)
+    return tuple(dict.fromkeys(found))
 
 
 def without_media(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
 
-from retrivex.errors import RetrivexError, quoted
+from retrivex.errors import ConfigError, RetrivexError, quoted
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,3 +67,17 @@ def takes_both_names(function: Callable[P, T]) -> Callable[P, T]:
         return function(*by_place, **by_name)
 
     return call
+
+
+def check_questions(sub_questions: Any) -> list[str]:
+    """Return sub-questions, each once.
+
+    Raises
+    ------
+    ConfigError
+        If they are no list of texts, or one of them is blank.
+    """
+    listed = isinstance(sub_questions, Sequence) and not isinstance(sub_questions, str)
+    if not listed or not sub_questions or not all(isinstance(one, str) and one.strip() for one in sub_questions):
+        raise ConfigError(f"sub_questions is {quoted(sub_questions)}: it must be a list of questions as text, or None")
+    return list(dict.fromkeys(sub_questions))

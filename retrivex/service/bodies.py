@@ -23,6 +23,14 @@ _Model = TypeVar("_Model", bound="Body")
 IndexName = Annotated[
     str, Field(description="one of the indexes of this service; an unknown name is answered with those there are")
 ]
+SubQuestions = Annotated[
+    list[Annotated[str, Field(pattern=r"\S")]] | None,
+    Field(
+        min_length=1,
+        description="each is searched for in place of the question; a passage is valued by the one that its hits were "
+        "found for",
+    ),
+]
 ScopeOf = Annotated[
     str | list[str | None] | None,
     Field(description="narrows what the key may see; null in a list stands for what has no scope"),
@@ -46,6 +54,8 @@ class QueryBody(Body):
     where: dict[str, Any] | None = Field(
         None, description="field to value, list of values, or {min, max}: doc_id, source, page, metadata.<key>, ..."
     )
+    sub_questions: SubQuestions = None
+    whole_documents: int | None = Field(None, ge=1, description="documents of at most so many tokens are shown whole")
     config: dict[str, Any] = Field({}, description="options of RetrievalConfig for this question, e.g. token_budget")
     trace: bool = Field(False, description="answer with the trace, often 30 times the context")
     id: Any = Field(None, description="anything; comes back with the answer")
@@ -104,6 +114,7 @@ class ResolveBody(Body):
     end: int | None = Field(None, description="of a citation; not needed")
     page: int | None = Field(None, description="of a citation; not needed")
     heading_path: Sequence[str] = Field((), description="of a citation; not needed")
+    media: Sequence[dict[str, Any]] = Field((), description="of a citation; not needed")
 
     @model_validator(mode="after")
     def _does_not_end_before_it_starts(self) -> Self:

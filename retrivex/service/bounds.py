@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from retrivex.service.errors import LimitError
 from retrivex.tokens.tokenizer import FILE_SUFFIX
 
 _WINDOWS = ("window", "max_window")
-_BUDGETS = ("token_budget", "max_tokens")
+_BUDGETS = ("token_budget", "max_tokens", "whole_documents")
 _OF_THE_SERVER = ("coefficients",)  # files of the machine
 _PROFILES = ("position_profile", "profile")  # a name, or a file of the machine
 _MOST_NESTED = 64
@@ -38,7 +38,7 @@ class Bounds:
     name : characters of a document's name, which an answer repeats for each passage and each step
     carried : characters that a chunk of an uploaded file may have beside its text, as answers repeat them
     tokens : of a budget
-    batch : requests in one batch
+    batch : requests in one batch, or sub-questions of a question
     answer : bytes of one answer, and of all answers of a batch together
     listed : documents of one page of a list
     documents : of one uploaded file
@@ -120,6 +120,11 @@ class Bounds:
         """Refuse texts that are too long together, as all of them are counted for a prompt."""
         total = sum(_sizes(texts))
         _check(total, self.characters, f"the {what} has {total:,} characters", "send less of it")
+
+    def check_questions(self, questions: Collection[str]) -> None:
+        """Refuse too many sub-questions, or one that is too long: each is searched for and scored by itself."""
+        self.check_count("sub-questions", len(questions), self.batch)
+        self.check_texts(questions)
 
     def check_texts(self, texts: Iterable[Any]) -> None:
         """Refuse a text that is too long; what is no text is left to whoever reads it."""

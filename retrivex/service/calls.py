@@ -6,7 +6,7 @@ Nothing here sends anything: `client.py` does, in a thread or in an event loop.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -72,6 +72,8 @@ def query(
     mode: RetrievalMode | None = None,
     scope: Scope = None,
     where: Mapping[str, Any] | None = None,
+    sub_questions: Sequence[str] | None = None,
+    whole_documents: int | None = None,
     config: Options | None = None,
     trace: bool = False,
 ) -> Call[Composition]:
@@ -85,6 +87,7 @@ def query(
     mode : by words (`bm25`), by meaning (`dense`), both (`hybrid`), or `auto`
     scope : narrows what the key may see; None in a collection stands for what has no scope
     where : field to value, list of values, or `{"min": ..., "max": ...}`
+    sub_questions, whole_documents : as in `RetriVex.ask`
     config : options of `RetrievalConfig` for this question
     trace : whether the composition comes with its trace
 
@@ -94,7 +97,8 @@ def query(
         If there is no such index, an option is wrong, or the service does not answer.
     """
     fields = _given(
-        index=index, k=k, mode=mode, scope=_scope(scope), where=where, config=config, trace=trace or None
+        index=index, k=k, mode=mode, scope=_scope(scope), where=where, sub_questions=sub_questions,
+        whole_documents=whole_documents, config=config, trace=trace or None,
     )  # fmt: skip
     return Call("POST", "/v1/query", Composition.from_dict, {"question": question, **fields})
 

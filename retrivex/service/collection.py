@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from retrivex.adapters.base.collection import Collection, Scan
@@ -25,6 +26,7 @@ from retrivex.service.errors import CollectionError, NotFoundError
 from retrivex.service.index import NO_PLACE, WITHOUT_OFFSETS, cut_out
 from retrivex.service.logs import LOGGER
 from retrivex.service.playground.view import fetch_chunks
+from retrivex.service.question import retrieve_each
 
 KEY_VARIABLE = "RETRIVEX_API_KEY"
 """Where the key of a vector store's server is read from; `retrivex backfill` and `batch` read the same."""
@@ -97,13 +99,12 @@ class CollectionIndex:
             raise RequestError(f"where is given: {self.name!r} is a collection of a vector store, so leave it out")
         if body.mode not in ("auto", "dense"):
             raise RequestError(f"mode is {body.mode!r}: {self.name!r} is searched by meaning alone; leave it out")
-        vector = encode_question(self.encoder, body.question)
-        retriever = VectorRetriever(self._collection, lambda _: vector)
+        encode = cache(partial(encode_question, self.encoder))
+        retriever = VectorRetriever(self._collection, encode)
         with self._reported():
-            hits = retriever.retrieve(body.question, body.k, scope)
-            made = composer.compose(
-                hits, self._store, query=body.question, query_embedding=vector, scope=scope, **body.config
-            )
+            hits = retrieve_each(lambda one: retriever.retrieve(one, body.k, scope), body.question, body.sub_questions)
+            given: dict[str, Any] = {"query_embedding": encode(body.question), "whole_documents": body.whole_documents}
+            made = composer.compose(hits, self._store, query=body.question, scope=scope, **given, **body.config)
         said = [warning for warning in retriever.warnings if warning not in made.warnings]
         return replace(made, warnings=(*said, *made.warnings))
 

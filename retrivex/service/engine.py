@@ -141,8 +141,11 @@ class Engine:
             If the request is wrong, or the index fails.
         """
         body = read_body(QueryBody, record)
-        self.bounds.check_count("hits", body.k, self.bounds.hits)
+        asked = body.sub_questions or ()
+        self.bounds.check_questions(asked)
+        self.bounds.check_count("hits", body.k * max(1, len(asked)), self.bounds.hits)
         self.bounds.check_texts([body.question])
+        self.bounds.check_options({"whole_documents": body.whole_documents}, self._tokenizers)
         self._check_config(body.config)
         return self._ask(self.index(body.index), body, access.narrow(body.scope))
 
@@ -409,6 +412,8 @@ class Engine:
         bounds.check_count("hits", len(flat), bounds.hits)
         bounds.check_count("chunks and parents", len(given), bounds.chunks)
         bounds.check_texts([record.get("question")])
+        bounds.check_questions(record["hits"] if isinstance(record.get("hits"), dict) else ())
+        bounds.check_options({"whole_documents": record.get("whole_documents")}, self._tokenizers)
         bounds.check_texts(item.get("text") if isinstance(item, dict) else item for item in (*flat, *given))
         objects = [item for item in (*flat, *given) if isinstance(item, dict)]
         bounds.check_names(item.get(name) for item in objects for name in ("doc_id", "chunk_id"))

@@ -104,6 +104,8 @@ class Index:
                 scope=scope,
                 where=body.where,
                 said=None if by_words else self._said,
+                sub_questions=body.sub_questions,
+                whole_documents=body.whole_documents,
                 **body.config,
             )
 

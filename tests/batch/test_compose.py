@@ -16,8 +16,9 @@ from support.strategies import budgets, count_words, make_chunk, option_choices,
 from retrivex import Composition, RetrievalConfig, SpanComposer, Window
 from retrivex.batch import ComposeWork, compose_table, record_of
 from retrivex.cli.compose import answer_line
-from retrivex.composer.requests import add_losses, read_checked
+from retrivex.composer.requests import compose_request, read_checked
 from retrivex.errors import StoreError, TokenizerError
+from retrivex.model.media import Media
 from retrivex.model.serialization import chunk_to_dict
 from retrivex.stores import InMemoryChunkStore
 from retrivex.tokens import get_tokenizer
@@ -148,6 +149,16 @@ def test_over_a_store_a_row_may_bring_chunks_of_its_own() -> None:
     assert "Bees sleep." in second["text"]
 
 
+def test_media_and_whole_documents_go_through_a_table() -> None:
+    pictured = {**CHUNK, "metadata": json.dumps({"media": [{"uri": "hive.png", "alt": "A hive"}]})}
+    chunks = [pictured, {**CHUNK, "chunk_id": 1, "text": "Wasps do not."}]
+    row = {"question": "Do bees sleep?", "hits": [HIT], "chunks": chunks, "whole_documents": 50}
+    [made] = compose_table(table_of([row]), SpanComposer(CONFIG.override(window=0))).to_pylist()
+    assert made["spans"][0]["chunk_ids"] == [0, 1]
+    read = Composition.from_dict({k: v for k, v in record_of(made).items() if k != "id"})
+    assert [citation.media for citation in read.citations] == [(Media("hive.png", alt="A hive"),), ()]
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.int32()])
 def test_an_id_comes_back_as_text_or_number(kind: pa.DataType) -> None:
     table = make_table(4)
@@ -260,8 +271,8 @@ def alone(row: dict[str, Any], composer: SpanComposer, store: Any) -> dict[str, 
     given = {name: value for name, value in row.items() if value is not None}
     try:
         request = read_checked(given, composer, known)
-        made = composer.compose(request.hits, store, query=request.question, scope=request.scope, **request.overrides)
-        return json.loads(json.dumps(add_losses(made, request).to_dict()))  # type: ignore[no-any-return]
+        made = compose_request(composer, request, request.scope, store)
+        return json.loads(json.dumps(made.to_dict()))  # type: ignore[no-any-return]
     except Exception as error:  # noqa: BLE001 - compared with what the batch says
         return {"error": {"type": type(error).__name__}}
 

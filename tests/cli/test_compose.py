@@ -141,6 +141,22 @@ def test_several_hit_lists_are_fused() -> None:
     assert [pair[0] for pair in answer["coverage"][0]["matched"]] == [0, 1]
 
 
+def test_hits_by_sub_question_and_short_documents() -> None:
+    hits = {"Who lives in hives?": [hit(0, 0.9)], "Who lays eggs?": [hit(2, 0.4)]}
+    answer = one(hits=hits, config={"window": 0})
+    assert (answer["question"], [span["chunk_ids"] for span in answer["spans"]]) == ("Who lays eggs?", [[0], [2]])
+    assert one(hits={"Who?": [hit(0)]}, config={"window": 0}, whole_documents=100)["spans"][0]["chunk_ids"] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert one(hits={})["warnings"][0].startswith("no hits were given")
+    refused = one(hits={"Who?": {}})["error"]["message"]
+    assert "'hits' is {'Who?': {}}: it must be a list of hits, or a list or an object of such lists" in refused
+    assert "whole_documents is 'all'" in one(whole_documents="all")["error"]["message"]
+
+
 def test_shared_chunks_come_from_a_file_and_a_line_may_add_its_own(tmp_path: Path) -> None:
     shared = tmp_path / "chunks.jsonl"
     shared.write_text("".join(json.dumps(chunk) + "\n" for chunk in CHUNKS))
@@ -245,7 +261,8 @@ def test_requests_have_a_schema_that_agrees_with_the_reader() -> None:
     good = request(parents={"p": "text"}, scope=["a", None], query_embedding=[1], config={"window": 1}, chunks=None)
     jsonschema.validate(good, REQUEST)
     assert set(REQUEST["properties"]) == {
-        "id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "config",
+        "id", "question", "hits", "chunks", "parents", "query_embedding", "scope", "whole_documents",
+        "config",
     }  # fmt: skip
     for bad in ({"hits": [{"doc_id": "d"}]}, {}, {"hits": [], "colour": 1}):
         with pytest.raises(jsonschema.ValidationError):

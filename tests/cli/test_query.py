@@ -64,6 +64,24 @@ def test_text_shows_the_context_and_where_each_number_comes_from(db: str) -> Non
     assert ", Guide" in sources
 
 
+def test_sub_questions_are_each_searched_for(db: str) -> None:
+    asked = ("What calms bees?", "Where do wasps sting?")
+    options = [word for one in asked for word in ("--sub-question", one)]
+    made = composed(db, "Winter of 1963", "--budget", "200", "--mode", "bm25", *options)
+    assert set(made.questions) == set(asked)
+    assert "1963" not in made.text
+    assert "1963" in ask(db, "Winter of 1963", "--budget", "200", "--mode", "bm25")
+    refused = run(app, ["query", "Why?", "--db", db, "--sub-question", " "])
+    assert refused.exit_code != 0
+    assert "sub_questions is [' ']: it must be a list of questions as text" in " ".join(refused.stderr.split())
+
+
+def test_short_documents_are_shown_whole(db: str) -> None:
+    whole = composed(db, "smoker", "--window", "0", "--whole-documents", "200")
+    assert "guide.md" in whole.trace.selection["whole_documents"]
+    assert "Bees live in hives." in whole.text
+
+
 def test_markdown_lists_sources_as_markdown(db: str) -> None:
     out = ask(db, "smoker", "--format", "markdown", "--budget", "60")
     assert "**[1]" in out

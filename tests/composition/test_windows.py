@@ -149,6 +149,20 @@ def test_async_gives_the_same_answer(mode: Any) -> None:
     assert asyncio.run(aanswer_windows(windows, later)) == answer_windows(windows, answer)
 
 
+def test_the_question_has_both_names() -> None:
+    windows = spread(made(), question="Why sleep?")
+    again = spread(made(), query="Why sleep?")
+    prompts = [window.prompt() for window in windows]
+    assert [window.prompt() for window in again] == prompts
+    assert "Why sleep?" in prompts[0]
+    by_name: Any = windows[0].prompt
+    assert by_name(query="Who?") == by_name("Who?") == by_name(question="Who?")
+    asked: Any = answer_windows
+    assert "Who?" in asked(spread(made(2), mode="refine", answer_reserve=4), lambda prompt: prompt, query="Who?")
+    with pytest.raises(RetrivexError, match="they are two names of the same"):
+        by_name("Who?", query="Why?")
+
+
 def test_an_answer_cannot_close_the_element_it_stands_in() -> None:
     windows = compose_windows(made(2), window_tokens=200, mode="tree", answer_reserve=20)
     assert len(windows) == 1

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from retrivex.chunking import get_chunker
 from retrivex.errors import LoadError
 from retrivex.loading import load_documents, load_file, package
 from retrivex.loading.limits import LoadLimits
+from retrivex.model.media import Media, read_media
 
 pytestmark = pytest.mark.integration
 
@@ -119,8 +121,50 @@ def test_pictures_become_their_description(office: Any) -> None:
     made.add_picture(picture)
     for properties in made.element.body.xpath("//wp:docPr"):
         properties.set("descr", "a bee asleep")
-    text = office.load_office(saved(made), "a.docx", suffix=".docx").document.text
-    assert text.split() == ["before", "a", "bee", "asleep"]
+    made.add_paragraph("behind")
+    document = office.load_office(saved(made), "docs/a#1.docx", suffix=".docx").document
+    assert document.text.split() == ["before", "a", "bee", "asleep", "behind"]
+    (one,) = read_media(document.metadata)
+    assert document.text[: one.at + 1].split()[-1] == "asleep"
+    (chunk,) = get_chunker("markdown").chunk(document)
+    part = "docs/a#1.docx/word/media/image1.png"
+    assert read_media(chunk.metadata.custom_metadata) == (Media(part, "image/png", "a bee asleep", one.at),)
+
+
+def test_pictures_of_slides_are_named_by_their_part_on_their_slide(office: Any) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pptx = pytest.importorskip("pptx")
+    made = pptx.Presentation(io.BytesIO(slides()))
+    for number, slide in enumerate(made.slides):
+        picture = io.BytesIO()
+        image.new("RGB", (8 + number, 8)).save(picture, "PNG")
+        group = slide.shapes.add_group_shape() if number else slide
+        picture.seek(0)
+        shown = group.shapes.add_picture(picture, 0, 10**7)
+        shown._element.nvPicPr.cNvPr.set("descr", "a nest" if number else " ")
+        shown.name = f"Picture {number}"
+    document = office.load_office(saved(made), "deck.pptx", suffix=".pptx").document
+    first, second = (read_media(chunk.metadata.custom_metadata) for chunk in get_chunker("markdown").chunk(document))
+    assert [(one.uri, one.media_type, one.alt, one.page) for one in (*first, *second)] == [
+        ("deck.pptx/ppt/media/image1.png", "image/png", "Picture 0", 1),
+        ("deck.pptx/ppt/media/image2.png", "image/png", "a nest", 2),
+    ]
+    assert document.text[second[0].at :].startswith("a nest")
+    assert document.page_at(document.text.index("# Wasps")) == 2
+
+
+def test_a_picture_that_is_only_linked_is_not_named(office: Any) -> None:
+    document = pytest.importorskip("docx").Document()
+    picture = io.BytesIO()
+    pytest.importorskip("PIL.Image").new("RGB", (8, 8)).save(picture, "PNG")
+    document.add_paragraph("before").add_run().add_picture(picture)
+    for blip in document.element.body.xpath("//a:blip"):
+        kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/image"
+        linked = document.part.relate_to("https://example.org/bee.png", kind, is_external=True)
+        for name in list(blip.attrib):
+            del blip.attrib[name]
+        blip.set("{http://schemas.openxmlformats.org/officeDocument/2006/relationships}link", linked)
+    assert "media" not in office.load_office(saved(document), "a.docx", suffix=".docx").document.metadata
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

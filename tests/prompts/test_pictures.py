@@ -67,6 +67,36 @@ def test_a_span_and_a_citation_list_what_stands_in_what_they_show() -> None:
     assert composition.media("[1]") == composition.spans[0].media
 
 
+def test_a_citation_carries_its_media_through_json() -> None:
+    composition = made()
+    assert [citation.media for citation in composition.citations if citation.media] == [(BOX,), (MARK,)]
+    again = Composition.from_dict(json.loads(composition.to_json()))
+    assert again.citations == composition.citations
+    assert [one["media"][0]["uri"] for one in composition.to_dict()["citations"] if "media" in one] == [
+        BOX.uri,
+        MARK.uri,
+    ]
+    (place,) = composition.resolve("![The mark](img/mark.png)")
+    assert place.media == (MARK,)
+    assert composition.resolve("queen is marked")[0].media == ()
+    broken = composition.to_dict()
+    broken["citations"][0]["media"] = [{"uri": 5}]
+    with pytest.raises(RetrivexError, match=r"media\[0\]\.uri is 5"):
+        Composition.from_dict(broken)
+
+
+@given(st.lists(st.integers(0, 59), max_size=6), st.integers(1, 3), st.integers(0, 3))
+def test_each_picture_of_what_is_shown_is_in_one_citation(places: list[int], size: int, window: int) -> None:
+    text = "".join(f"Bee {n:02}.   " for n in range(6))  # ten characters each
+    document = Document("d", text, metadata={"media": [{"uri": f"{at}.png", "at": at} for at in sorted(set(places))]})
+    chunks = get_chunker("sentence", size=size, overlap=size - 1).chunk(document)
+    composition = compose([SeedHit(chunks[0], 1.0)], {c.key: c for c in chunks}, query="Bee 00?", window=window)
+    cited = [one.at for citation in composition.citations for one in citation.media]
+    assert sorted(cited) == sorted(one.at for span in composition.spans for one in span.media)
+    for citation in composition.citations:
+        assert all(citation.char_start <= one.at < citation.char_end for one in citation.media)
+
+
 def test_a_span_that_shows_a_part_lists_the_pictures_of_that_part() -> None:
     chunk = Chunk(TEXT, ChunkMetadata("d", 0, 0, len(TEXT), custom_metadata={"media": [MARK.to_dict(), BOX.to_dict()]}))
     (span,) = compose([SeedHit(chunk, 1.0)], {}, query="Is a queen marked?", window=0, token_budget=500).spans

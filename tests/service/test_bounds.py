@@ -58,6 +58,24 @@ def test_names_have_a_bound(engine: Engine) -> None:
             engine.compose(body)
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"sub_questions": [f"{n}?" for n in range(101)], "k": 1}, "101 sub-questions: a request may have 100"),
+        ({"sub_questions": ["Why?", "Who?"], "k": 501}, "1,002 hits: a request may have 1,000"),
+        ({"sub_questions": ["?" * 1_000_001]}, "a text has 1,000,001 characters"),
+        ({"whole_documents": 200_001}, "whole_documents is 200001: the limit of this service is 200,000 tokens"),
+    ],
+)
+def test_sub_questions_and_whole_documents_have_bounds(engine: Engine, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(LimitError, match=message):
+        engine.query({"question": "Who lays eggs?", **more})
+    if "k" not in more:
+        given = {"hits": {one: [HIT] for one in more["sub_questions"]}} if "sub_questions" in more else more
+        with pytest.raises(LimitError, match=message):
+            engine.compose({**COMPOSE, **given})
+
+
 def test_headings_that_a_prompt_does_not_show_do_not_count(tmp_path: Path) -> None:
     path = ["h" * 60_000]
     chunks = [

@@ -53,6 +53,15 @@ def test_hits_and_their_neighbours_come_from_the_collection(engine: Engine) -> N
     assert {citation.doc_id for citation in made.citations} == {"bees.md"}
 
 
+def test_sub_questions_are_each_searched_for(engine: Engine) -> None:
+    asked = ["Who lives in hives?", "When do drones leave?"]
+    made = ask(engine, k=1, sub_questions=asked, config={"window": 0}, trace=True)
+    assert set(made.questions) == set(asked)
+    assert "Bees live in hives" in made.text
+    assert "Drones leave in autumn" in made.text
+    assert "Bees live" in ask(engine, k=1, whole_documents=100, config={"window": 0}).text
+
+
 def test_a_key_sees_its_scope_alone(engine: Engine) -> None:
     assert {citation.doc_id for citation in ask(engine, ACME).citations} == {"plan.md"}
     assert {citation.doc_id for citation in ask(engine).citations} == {"bees.md"}

@@ -17,9 +17,10 @@ from retrivex.retrieval.indexing import Indexer
 from retrivex.scoring.calibrated import shipped_coefficients
 from retrivex.service.access import Access
 from retrivex.service.bounds import Bounds
-from retrivex.service.engine import Engine
+from retrivex.service.engine import ANYONE, Engine
 from retrivex.service.errors import AccessError, ConflictError, LimitError, NotFoundError
 from retrivex.service.index import Index
+from retrivex.service.mcp.tools import search
 from retrivex.stores import SQLiteStore
 from retrivex.tokens.tokenizer import get_tokenizer
 
@@ -57,6 +58,55 @@ def test_a_citation_by_chunk(engine: Engine) -> None:
     assert engine.resolve({"doc_id": "bees.md", "chunk_id": 0})["text"].startswith("Bees live")
     with pytest.raises(NotFoundError, match="'bees.md' has no chunk 99, it has chunks 0 to 0: cite one of them"):
         engine.resolve({"doc_id": "bees.md", "chunk_id": 99})
+
+
+# ---- sub-questions, whole documents
+
+TOPICS = (
+    Document("queens.md", "The queen lays eggs. " + "Filler about roads and trade. " * 40),
+    Document("mites.md", "Mites weaken colonies. " + "Filler about music and law. " * 40),
+    Document("short.md", "Wasps sting. They build nests of paper. Their nests hang in trees."),
+)
+PARTS = ["Who lays eggs?", "What weakens colonies?"]
+
+
+def test_each_sub_question_is_searched_for_and_values_its_own(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "topics.db", *TOPICS))
+    asked = {"question": "Tell me about trees.", "config": {"token_budget": 120}}
+    made = engine.query({**asked, "sub_questions": [*PARTS, PARTS[0]], "trace": True})
+    assert {span.doc_id for span in made.spans} == {"queens.md", "mites.md"}
+    assert set(made.questions) == set(PARTS)
+    assert made.question == "Tell me about trees."
+    assert {span.doc_id for span in engine.query(asked).spans} == {"short.md"}
+    written = search(engine, {"question": "Tell me about trees.", "budget": 120, "sub_questions": PARTS}, ANYONE)
+    assert "[1] " in written
+    assert ("queens.md#" in written, "mites.md#" in written, "short.md#" in written) == (True, True, False)
+    for wrong in ([], [" "], "Why?"):
+        with pytest.raises(RequestError, match="sub_questions"):
+            engine.query({**asked, "sub_questions": wrong})
+    engine.close()
+
+
+def test_short_documents_are_shown_whole_over_http_and_with_hits_of_a_request(tmp_path: Path) -> None:
+    engine = make_engine(make_index(tmp_path / "topics.db", *TOPICS))
+    asked = {"question": "What do wasps do?", "config": {"window": 0, "effort": "lean"}}
+    chunks = [
+        {"doc_id": "short", "chunk_id": n, "text": text}
+        for n, text in enumerate(("Wasps sting.", "They build nests of paper.", "Their nests hang in trees."))
+    ]
+    given = {
+        **asked,
+        "chunks": chunks,
+        "hits": {"What do wasps do?": [{"doc_id": "short", "chunk_id": 0, "score": 1.0}]},
+    }
+    assert TOPICS[2].text in engine.query({**asked, "whole_documents": 100}).text
+    assert engine.compose({**given, "whole_documents": 100}).trace.selection["whole_documents"] == ["short"]
+    assert "trees" in engine.compose({**given, "whole_documents": 100}).text
+    assert "trees" not in engine.compose(given).text
+    for body, ask in ((asked, engine.query), (given, engine.compose)):
+        with pytest.raises(RetrivexError, match="whole_documents"):
+            ask({**body, "whole_documents": 0})
+    engine.close()
 
 
 # ---- scopes

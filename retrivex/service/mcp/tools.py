@@ -10,7 +10,7 @@ from pydantic import Field
 
 from retrivex.composition.composition import Citation
 from retrivex.service.access import Access
-from retrivex.service.bodies import DEFAULT_INDEX, Body, IndexName, read_body
+from retrivex.service.bodies import DEFAULT_INDEX, Body, IndexName, SubQuestions, read_body
 from retrivex.service.engine import Engine
 from retrivex.service.mcp.citations import list_sources, read_citation, write_citation
 
@@ -27,6 +27,7 @@ class SearchArguments(Body):
 
     question: str = Field(min_length=1, description="What you want to know, in whole words; one question at a time.")
     budget: int | None = Field(None, ge=1, description="Most tokens of the context; left out, that of the server.")
+    sub_questions: SubQuestions = None
     index: IndexName = DEFAULT_INDEX
 
 
@@ -65,7 +66,8 @@ def search(engine: Engine, arguments: Mapping[str, Any], access: Access) -> str:
     """
     asked = read_body(SearchArguments, arguments)
     config = {} if asked.budget is None else {"token_budget": asked.budget}
-    made = engine.query({"question": asked.question, "index": asked.index, "config": config}, access)
+    given = asked.model_dump(include={"question", "sub_questions", "index"})
+    made = engine.query({**given, "config": config}, access)
     lines = [f"[{source.number}] {_describe(source)}" for source in list_sources(made.citations)]
     if not made.text.strip():
         return "\n".join(["No passage was found.", *made.warnings])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -124,6 +124,8 @@ def write_code(
     mode: str = "auto",
     scope: Scope = None,
     where: Where | None = None,
+    sub_questions: Sequence[str] | None = None,
+    whole_documents: int | None = None,
     reranked: bool = False,
 ) -> dict[str, str]:
     """Return what gives the same answer from a database, as text to copy: `command`, and what asks a service over it.
@@ -136,7 +138,8 @@ def write_code(
     database : file of the index
     embed : name or folder of the encoder; None searches by words
     mode : of the retriever, where there is an encoder
-    scope, where : that the retriever was given
+    scope, where, sub_questions : that the retriever was given
+    whole_documents : that the composer was given
     reranked : whether a reranker scored the hits; it is not written, as its address may hold a secret, but named
     """
     options = changed_options(config)
@@ -144,10 +147,13 @@ def write_code(
     words = ["retrivex", "query", question, "--db", database, "--k", str(hits), "--mode", mode]
     words += [] if embed is None else ["--embed", embed]
     words += [word for name in scopes or () for word in ("--scope", name or "")]
+    words += [word for one in sub_questions or () for word in ("--sub-question", one)]
+    words += [] if whole_documents is None else ["--whole-documents", str(whole_documents)]
     for flag, pairs in (("--where", where or {}), ("--set", options)):
         words += [word for name, value in pairs.items() for word in (flag, f"{name}={json.dumps(value)}")]
     asked = {"k": hits, "mode": None if mode == "auto" else mode, "scope": scopes, "where": dict(where or {}) or None}
-    calls = _write_request({"question": question, **asked, "config": options}, "http://127.0.0.1:8080")
+    more = {"sub_questions": sub_questions, "whole_documents": whole_documents}
+    calls = _write_request({"question": question, **asked, **more, "config": options}, "http://127.0.0.1:8080")
     note = _NO_RERANKER if reranked else ""
     noted = {"command": shlex.join(words), **calls}
     return {kind: text if kind == "json" else note + text for kind, text in noted.items()}

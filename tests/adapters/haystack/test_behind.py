@@ -16,7 +16,7 @@ from haystack.components.retrievers import AutoMergingRetriever, TextEmbeddingRe
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from support.haystack_world import BEES, Found, contents, filled
 
-from retrivex.adapters.haystack import RetriVexRanker, RetriVexRetriever
+from retrivex.adapters.haystack import RetriVexRanker, RetriVexRetriever, chunk_store_from_documents
 
 pytestmark = pytest.mark.integration
 
@@ -111,6 +111,17 @@ def test_hits_without_numbers_and_no_store_are_warned_of(documents: list[Documen
         made = RetriVexRetriever(base, CONFIG).run("queen")
         assert contents(made) == [document.content for document in documents]
         assert made["warnings"][0].endswith("pass document_store")
+
+
+def test_pieces_with_nothing_but_a_source_have_it_as_their_document() -> None:
+    pieces = [Document(content=f"Queen {n} of the hive.", meta={"source": f"{n % 2}.md"}) for n in range(4)]
+    made = RetriVexRetriever(InMemoryBM25Retriever(filled(pieces)), CONFIG)
+    assert {document.meta["doc_id"] for document in made.run("queen")["documents"]} == {"0.md", "1.md"}
+    assert {citation.doc_id for citation in made.compose("queen").citations} == {"0.md", "1.md"}
+    store = chunk_store_from_documents(pieces)
+    assert set(store) == {("0.md", 0), ("0.md", 1), ("1.md", 0), ("1.md", 1)}
+    given = [Document(content=piece.content, meta={**piece.meta, "source_id": "bees"}) for piece in pieces]
+    assert {doc_id for doc_id, _ in chunk_store_from_documents(given)} == {"bees"}
 
 
 def test_a_saved_retriever_finds_the_store_again() -> None:

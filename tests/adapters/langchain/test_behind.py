@@ -20,7 +20,8 @@ from langchain_classic.retrievers import (
     MultiVectorRetriever,
     ParentDocumentRetriever,
 )
-from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+from langchain_classic.retrievers.document_compressors import CrossEncoderReranker, DocumentCompressorPipeline
+from langchain_community.cross_encoders.base import BaseCrossEncoder
 from langchain_community.retrievers import BM25Retriever
 from langchain_community.vectorstores import FAISS
 from langchain_core.documents import Document
@@ -95,6 +96,35 @@ def test_retrievers_by_words_and_ensembles_are_looked_into(kind: str) -> None:
     assert shown(RetriVexRetriever(around(kind), CONFIG, fetch_k=1)) == [
         "Bees live in hives. A hive has one queen. She lays all eggs."
     ]
+
+
+class Scores(BaseCrossEncoder):
+    def score(self, pairs: list[tuple[str, str]]) -> list[float]:
+        return [float("queen" in text) for _, text in pairs]
+
+
+@pytest.mark.parametrize("reranks", [True, False])
+def test_a_reranker_keeps_no_neighbours_out_and_another_compressor_may(reranks: bool) -> None:
+    base = InMemoryVectorStore.from_documents(BEES, Bags()).as_retriever(search_kwargs={"k": 3})
+    reranker = CrossEncoderReranker(model=Scores(), top_n=1)
+    compressor = reranker if reranks else DocumentCompressorPipeline(transformers=[reranker])
+    around = ContextualCompressionRetriever(base_compressor=compressor, base_retriever=base)
+    assert [document.page_content for document in around.invoke("queen")] == ["A hive has one queen."]
+    made = RetriVexRetriever(around, CONFIG).compose("queen")
+    assert [span.chunk_ids for span in made.spans] == [[0, 1, 2] if reranks else [1]]
+    assert bool(made.warnings) is not reranks
+    base.search_kwargs["filter"] = lambda one: True  # of the store that is asked
+    assert len(RetriVexRetriever(around, CONFIG).compose("queen").spans[0].chunk_ids) == 1
+
+
+def test_citations_name_the_document_of_hits_without_a_number() -> None:
+    pieces = [Document(text, metadata={"source": "travel.md"}) for text in ("Trains first.", "Meals are paid.")]
+    base = QdrantVectorStore.from_documents(pieces, Bags(), location=":memory:", collection_name="travel")
+    made = RetriVexRetriever(base.as_retriever(), CONFIG).compose("Trains Meals")
+    assert {citation.doc_id for citation in made.citations} == {"travel.md"}
+    assert [citation.doc_id for citation in made.resolve("[1]")] == ["travel.md"]
+    hit = RetriVexRetriever(base.as_retriever(), CONFIG.override(token_budget=12)).compose("Trains Meals").dropped
+    assert {one.doc_id for one in hit} == {"travel.md"}
 
 
 def by_parents(kind: str = "memory", *, vectors: VectorStore | None = None, **given: Any) -> ParentDocumentRetriever:

@@ -70,6 +70,28 @@ def test_a_retriever_around_others_is_looked_into() -> None:
     assert len(grown[0].node.text) > len(base.retrieve("hour")[0].node.text)
 
 
+def test_words_beside_vectors_are_looked_past() -> None:
+    """The retriever by words is another package's: it has no index, and a mask where it filters."""
+    fixed = type("BM25Retriever", (Fixed,), {"__module__": "llama_index.retrievers.bm25", "corpus_weight_mask": None})
+    words, vectors = fixed([(NODES[1], 0.9)]), index_of("docstore").as_retriever(similarity_top_k=1)
+    both = QueryFusionRetriever([vectors, words], llm=MockLLM(), num_queries=1, similarity_top_k=2)
+    made = RetriVexRetriever(both, CONFIG, fetch_k=1).compose("hour")
+    assert made.warnings == ()
+    assert max(len(span.chunks) for span in made.spans) > 1
+    words.corpus_weight_mask = [0, 1]
+    assert RetriVexRetriever(both, CONFIG, fetch_k=1).compose("hour").warnings[0].startswith("no chunk store")
+    assert RetriVexRetriever(words, CONFIG).compose("hour").warnings[0].startswith("no chunk store")
+
+
+def test_citations_name_the_document_of_nodes_that_have_links_and_no_numbers() -> None:
+    base = index_of("docstore").as_retriever(similarity_top_k=2)
+    made = RetriVexRetriever(base, CONFIG, fetch_k=2).compose("hour")
+    assert len(made.citations) > 1
+    assert {citation.doc_id for citation in made.citations} == {"bees"}
+    assert {citation.doc_id for citation in made.resolve("[1]")} == {"bees"}
+    assert all(TEXT[one.char_start : one.char_end] == made.text[one.start : one.end] for one in made.citations)
+
+
 def test_sentences_of_a_window_parser_grow_by_their_links() -> None:
     nodes = SentenceWindowNodeParser(window_size=2).get_nodes_from_documents([Document(text=TEXT, doc_id="bees")])
     base = VectorStoreIndex(nodes, embed_model=EMBED).as_retriever(similarity_top_k=1)

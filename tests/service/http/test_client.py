@@ -55,6 +55,11 @@ def test_a_question_gives_a_composition_whose_citations_resolve(ask: Ask) -> Non
         assert found.doc_id == "bees.md"
 
 
+def test_sub_questions_and_short_documents(ask: Ask) -> None:
+    made = ask(lambda client: client.query("Tell me.", sub_questions=[QUESTION], whole_documents=100, trace=True))
+    assert (made.questions, made.trace.selection["whole_documents"]) == ((QUESTION,), ["bees.md"])
+
+
 # ---- documents
 
 

@@ -50,7 +50,7 @@ def test_search_then_open(connect: Connect, tmp_path: Path, mode: str) -> None:
             offered = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert set(offered) == {"search", "open"}
             assert all(tool.annotations.read_only_hint for tool in offered.values())
-            assert set(offered["search"].input_schema["properties"]) == {"question", "budget"}
+            assert set(offered["search"].input_schema["properties"]) == {"question", "budget", "sub_questions"}
             found = await client.call_tool("search", {"question": EGGS, "budget": 100})
             assert not found.is_error
             assert text_of(found).startswith(f"[1] {BEES}\n")
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
         (
             "search",
             {"question": EGGS, "scope": "acme"},
-            "the key 'scope' is unknown: known are question, budget, index",
+            "the key 'scope' is unknown: known are question, budget, sub_questions, index",
         ),
         ("search", {"question": EGGS, "index": "other"}, "there is no index 'other': this service has default"),
         ("search", {"question": "x" * 1_000_001}, "a text has 1,000,001 characters: the limit is 1,000,000"),
