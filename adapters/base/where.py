@@ -91,9 +91,8 @@ class FieldTest:
     @property
     def is_rounded(self) -> bool:
         """Whether it names a number beyond 2**53, where a double holds only some of the whole ones."""
-        return any(
-            abs(one) > 2**53 for one in (*self.values, *(self.bounds or {}).values()) if not isinstance(one, str)
-        )
+        given = (*self.values, *(self.bounds or {}).values())
+        return any(abs(one) > 2**53 for one in given if not isinstance(one, str))
 
     @property
     def loosened(self) -> dict[str, float]:

@@ -165,15 +165,14 @@ class Originals:
 
     def _request(self, lists: Sequence[Sequence[SeedHit]]) -> ChunkRequest | None:
         """Return the request for the originals that hits name; None where none does."""
-        derived = [
-            hit.chunk for hits in lists for hit in hits if ORIGINAL_KEYS[0] in hit.chunk.metadata.custom_metadata
-        ]
+        derived = [hit.chunk for hits in lists for hit in hits if _reference(hit.chunk)[0] is not None]
         odd = {one.key: _reference(one) for one in derived if original_of(one) is None and _reference(one) != one.key}
+        self.warnings = ()
         if odd:
             key, given = next(iter(odd.items()))
             self.warnings = (
-                f"{len(odd)} hits stay as they are, first {key!r}: what it was made of, {given!r}, is no name of a document "
-                f"and number of a chunk, under {' and '.join(ORIGINAL_KEYS)}",
+                f"{len(odd)} hits stay as they are, first {key!r}: what it was made of, {given!r}, is no name of a "
+                f"document and number of a chunk, under {' and '.join(ORIGINAL_KEYS)}",
             )
         named = {original for chunk in derived if (original := original_of(chunk)) is not None}
         windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in sorted(named))

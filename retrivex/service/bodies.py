@@ -109,9 +109,7 @@ class ResolveBody(Body):
     def _does_not_end_before_it_starts(self) -> Self:
         start, end = self.char_start, self.char_end
         if start is not None and end is not None and end < start:
-            raise ValueError(
-                f"characters {start}-{end} end before they start: name the smaller offset first, {end}-{start}"
-            )
+            raise ValueError(f"characters {start}-{end} end before they start: give the smaller first, {end}-{start}")
         return self
 
 
