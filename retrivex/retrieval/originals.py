@@ -169,7 +169,7 @@ class Originals:
         odd = {one.key: _reference(one) for one in derived if original_of(one) is None and _reference(one) != one.key}
         self.warnings = ()
         if odd:
-            key, given = next(iter(odd.items()))
+            (key, given), *_ = odd.items()
             self.warnings = (
                 f"{len(odd)} hits stay as they are, first {key!r}: what it was made of, {given!r}, is no name of a "
                 f"document and number of a chunk, under {' and '.join(ORIGINAL_KEYS)}",
