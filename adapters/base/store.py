@@ -386,7 +386,7 @@ class VectorRetriever(_Asking):
     def _hits(self, answer: Records, request: Nearest, k: int) -> tuple[list[SeedHit], Nearest | None]:
         """Return the hits of an answer, and what to ask next where too few of its records fit."""
         best: dict[ChunkKey, SeedHit] = {}
-        doubled: list[ChunkKey] = []
+        doubled: ChunkKey | None = None
         reasons: list[str] = []
         foreign = unread = 0
         for warning in answer.warnings:
@@ -407,17 +407,14 @@ class VectorRetriever(_Asking):
             if chunk is not None and chunk.metadata.scope in request.scopes:
                 hit = SeedHit(chunk, record.score if record.score is not None else 1 / (at + 1), unplaced)
                 if best.setdefault(chunk.key, hit) is not hit:
-                    doubled.append(chunk.key)
+                    doubled = doubled or chunk.key
             elif chunk is not None:
                 foreign += 1
             else:
                 unread += 1
         hits = [*best.values()]
         if doubled:
-            self._warn(
-                f"{self.collection.name}: chunks that are written several times count once, by their best record, such "
-                f"as chunk {doubled[0][1]} of {doubled[0][0]!r}; take the copies out"
-            )
+            self._warn(f"{self.collection.name} has chunks several times, such as {doubled!r}: the best record counts")
         if foreign:
             self._warn(f"{self.collection.name} returned hits of another scope: left out")
         if foreign and len(hits) < request.k <= len(answer.records):

@@ -92,16 +92,13 @@ class FieldTest:
     def is_rounded(self) -> bool:
         """Whether it names a number beyond 2**53, where a double holds only some of the whole ones."""
         given = (*self.values, *(self.bounds or {}).values())
-        return any(not isinstance(one, str) and abs(one) > 2**53 for one in given)
+        return any(abs(one) > 2**53 for one in given if not isinstance(one, str))
 
     @property
     def loosened(self) -> dict[str, float]:
         """Bounds for numbers that a store rounds: the next numbers outwards fit as well."""
-        made = {}
-        for op, bound in (self.bounds or {}).items():
-            name, outwards = ("min", -math.inf) if op in _LOW else ("max", math.inf)
-            made[name] = math.nextafter(float(bound), outwards)
-        return made
+        sides = [(_SIDES[op], float(bound)) for op, bound in (self.bounds or {}).items()]
+        return {"min" if side < 0 else "max": math.nextafter(bound, side) for side, bound in sides}
 
     def names(self, fields: FieldMap) -> tuple[str, ...]:
         """Return the names of the field, the first one to be asked, without the root that they lie under."""
@@ -119,26 +116,7 @@ class FieldTest:
 ROUNDED: Mapping[str, Any] = {"min": math.ceil, "max": math.floor, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number, for fields that hold no others."""
 
-_LOW = ("min", "above")
-
-
-def whole_bounds(bounds: Mapping[str, Any], low: int, high: int) -> dict[str, int] | None:
-    """Return bounds for a field of whole numbers from `low` to `high`, as such numbers; None where none can fit.
-
-    Examples
-    --------
-    >>> whole_bounds({"min": -7, "below": 2.5}, 0, 255), whole_bounds({"above": 300}, 0, 255)
-    ({'below': 3}, None)
-    """
-    made: dict[str, int] = {}
-    for op, bound in bounds.items():
-        whole = ROUNDED[op](bound)
-        if low <= whole <= high:
-            made[op] = whole
-        elif (op in _LOW) == (whole > high):
-            return None
-    return made
-
+_SIDES = {"min": -math.inf, "above": -math.inf, "max": math.inf, "below": math.inf}
 
 OUTWARDS: Mapping[str, Any] = {"min": math.floor, "max": math.ceil, "above": math.floor, "below": math.ceil}
 """What makes a bound a whole number that lets through what the bound does."""

@@ -19,7 +19,7 @@ from retrivex.model.window import Window
 from ..base.collection import Scopes, by_range
 from ..base.fields import FieldMap
 from ..base.scopes import scope_alternatives
-from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed, whole_bounds
+from ..base.where import ROUNDED, SQL_TESTS, Dialect, FieldTest, Pushed
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a text
 
@@ -53,12 +53,11 @@ class Column:
         """Say whether its values are numbers that the engine compares: it knows no floats of 16 bits."""
         return bool(pa.types.is_integer(self.type) or pa.types.is_float32(self.type) or pa.types.is_float64(self.type))
 
-    @property
-    def range(self) -> tuple[int, int]:
-        """The least and the largest number of a column of whole numbers: the engine compares it with no others."""
+    def holds(self, value: int | float) -> bool:
+        """Say whether a column of whole numbers can hold a number: the engine refuses to compare it with others."""
         signed = pa.types.is_signed_integer(self.type)
         most = 2 ** (self.type.bit_width - signed)
-        return -most if signed else 0, most - 1
+        return type(value) is int and (-most if signed else 0) <= value < most
 
     @property
     def is_struct(self) -> bool:
@@ -75,7 +74,9 @@ class Column:
         """Return the condition that it holds a number from `start` to before `end`, which may be kept as text."""
         if self.is_text:
             return self.is_one_of(str(n) for n in range(start, end))
-        last = min(end - 1, self.range[1]) if pa.types.is_integer(self.type) else end - 1
+        last = end - 1
+        if pa.types.is_integer(self.type):  # the engine refuses to compare a column with what it cannot hold
+            last = min(last, 2 ** (self.type.bit_width - pa.types.is_signed_integer(self.type)) - 1)
         return f"{self.sql} >= {start} AND {self.sql} <= {last}" if start <= last else "FALSE"
 
     def inner(self, keys: Sequence[str]) -> Column | None:
@@ -214,11 +215,8 @@ class SqlDialect(Dialect[str]):
             return Pushed(None, False)
         column = found[0]
         root, *inside = column.path
-        if (
-            inside
-            and self._columns.is_flat
-            and ".".join(column.path) in {*test.names(self._fields)} - {*self._fields.dotted}
-        ):
+        asked = {*test.names(self._fields)} - {*self._fields.dotted} if self._columns.is_flat and inside else ()
+        if ".".join(column.path) in asked:
             raise StoreError(
                 f"where names {test.field!r}, a path into the struct {root!r}, whose fields count as columns: "
                 f"write 'metadata.{'.'.join(inside)}', or give fields=FieldMap(..., root={root!r})"
@@ -238,7 +236,7 @@ class SqlDialect(Dialect[str]):
             either += [f"array_has({column.sql}, {value})" for value in values if is_list]
         if test.missing:
             either.append(f"{column.sql} IS NULL")
-        return Pushed(_join_any(either), not test.is_rounded or pa.types.is_integer(item.type))
+        return Pushed(_join_any(either), not test.is_rounded or pa.types.is_signed_integer(item.type))
 
     def any_of(self, conditions: Sequence[str]) -> str:
         """Join conditions of which one must hold."""
@@ -259,24 +257,21 @@ def _literals(column: Column, test: FieldTest) -> list[str] | None:
         return [quoted(text) for text in test.texts]
     if pa.types.is_boolean(column.type):
         return [str(truth).upper() for truth in test.truths]
-    if not column.is_number:
-        return None
-    if pa.types.is_floating(column.type):
+    if pa.types.is_floating(column.type) and column.is_number:
         return [repr(float(value)) for value in test.numbers]
-    low, high = column.range
-    return [str(value) for value in test.numbers if isinstance(value, int) and low <= value <= high]
+    return [str(value) for value in test.numbers if column.holds(value)] if column.is_number else None
 
 
 def _within(column: Column, test: FieldTest) -> str:
-    sql, given = column.sql, test.loosened if test.is_rounded else (test.bounds or {})
-    shown = {op: quoted(value) if isinstance(value, str) else repr(float(value)) for op, value in given.items()}
-    if pa.types.is_integer(column.type):
-        whole = whole_bounds(test.bounds or {}, *column.range)
-        if not whole:
-            return "FALSE" if whole is None else f"{sql} IS NOT NULL"
-        shown = {op: str(value) for op, value in whole.items()}
-    elif not column.is_text:
-        sql = f"nullif(CAST({sql} AS DOUBLE), CAST('NaN' AS DOUBLE))"  # it would be the largest number
+    bounds: Mapping[str, Any] = test.loosened if test.is_rounded else test.bounds or {}
+    whole = {op: ROUNDED[op](bound) for op, bound in (test.bounds or {}).items() if pa.types.is_integer(column.type)}
+    is_whole = bool(whole) and all(map(column.holds, whole.values()))
+    as_double = f"nullif(CAST({column.sql} AS DOUBLE), CAST('NaN' AS DOUBLE))"  # which is the largest number there
+    sql = column.sql if is_whole or column.is_text else as_double
+    shown = {
+        op: quoted(value) if isinstance(value, str) else repr(value if is_whole else float(value))
+        for op, value in (whole if is_whole else bounds).items()
+    }
     return " AND ".join(SQL_TESTS[op].format(sql, value) for op, value in shown.items())
 
 

@@ -196,16 +196,13 @@ class MilvusDialect(Dialect[str]):
         return [*either, *(f"json_contains_any({name}, {self._written.value(given)})" for given in listed)]
 
     def _within(self, test: FieldTest, name: str, kind: str) -> list[str] | None:
-        bounds = test.bounds or {}
+        rounds = kind == "FLOAT" or (test.is_rounded and kind in ("DOUBLE", "JSON"))
+        bounds: Mapping[str, Any] = test.loosened if rounds and not test.is_of_texts else test.bounds or {}
         if kind not in ("JSON", "VARCHAR", *_NUMBERS) or not _BOUNDS.keys() >= bounds.keys():
             return None
         if kind != "JSON" and test.is_of_texts != (kind == "VARCHAR"):
             return []
-        rounded: Mapping[str, Any] = {
-            op: ROUNDED[op](one) if kind.startswith("INT") else one for op, one in bounds.items()
-        }
-        if kind == "FLOAT" or (test.is_rounded and kind in ("DOUBLE", "JSON")):
-            rounded = test.loosened
+        rounded = {op: ROUNDED[op](one) if kind.startswith("INT") else one for op, one in bounds.items()}
         each = " and ".join(f"{name} {_BOUNDS[op]} {self._written.value(one)}" for op, one in rounded.items())
         return [each, *(f"{name} == {self._written.value(truth)}" for truth in test.truths if kind == "JSON")]
 

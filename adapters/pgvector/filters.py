@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from psycopg.sql import SQL, Composable, Composed
@@ -12,7 +11,7 @@ from ..base.fields import FieldMap
 from ..base.where import SQL_TESTS, Dialect, FieldTest, Pushed
 from .table import LARGEST, TEXTS, Column, Table, Values, name
 
-_NUMBERS = frozenset({*LARGEST, "double precision"})  # others are compared as JSON has them, which is how they are read
+_NUMBERS = frozenset(LARGEST)  # fractions are compared as they are read: in JSON, where what is not finite is a text
 _ITEMS = SQL(
     "EXISTS (SELECT 1 FROM jsonb_array_elements("
     "CASE jsonb_typeof({0}) WHEN 'array' THEN {0} ELSE jsonb_build_array({0}) END) AS i(v) WHERE {1})"
@@ -54,19 +53,15 @@ class SqlDialect(Dialect[Composable]):
         here = SQL("t.{}").format(name(path))
         if test.titles or column.type not in (TEXTS | _NUMBERS):
             return self._json(test, SQL("to_jsonb({})").format(here))
-        is_text, is_exact = column.type in TEXTS, column.type in LARGEST or not test.is_rounded
+        is_text = column.type in TEXTS
         if test.bounds is not None:
             if test.is_of_texts != is_text:
                 return Pushed(SQL("FALSE"))
-            asked = test if is_exact else replace(test, bounds=test.loosened)
-            within = self._within(asked, SQL("{}::text" if is_text else "{}").format(here))
-            if column.type == "double precision":  # in JSON, what is not finite is a text
-                within = self.all_of([within, SQL("{0} > '-Infinity' AND {0} < 'Infinity'").format(here)])
-            return Pushed(within, is_exact)
+            return Pushed(self._within(test, SQL("{}::text" if is_text else "{}").format(here)))
         held = [value for value in (test.texts if is_text else test.numbers) if column.holds(str(value))]
         among = SQL("{} = ANY({}::{}[])").format(here, self._bind(list(map(str, held))), SQL(column.type))
         missing = [SQL("{} IS NULL").format(here)] if test.missing else []
-        return Pushed(self.any_of([among, *missing]), is_exact and column.type not in ("citext", "bpchar"))
+        return Pushed(self.any_of([among, *missing]), column.type not in ("citext", "bpchar"))
 
     def _inner(self, column: str, key: str) -> Composed:
         """Return what a key holds in a column of JSON: one that has the dots itself, or keys one inside another."""

@@ -10,7 +10,7 @@ from retrivex.errors import StoreError
 
 from ..base.collection import ByWindows, Nearest, Request, Scopes
 from ..base.fields import FieldMap
-from ..base.where import Dialect, FieldTest, Group, Pushed, whole_bounds
+from ..base.where import Dialect, FieldTest, Group, Pushed
 from .mapping import FLAT, NUMBERS, IndexMapping, list_parents
 from .query import Clause, all_of, any_of, in_scope, named
 
@@ -99,14 +99,13 @@ class SearchDialect(Dialect[Clause]):
         mapping, paths = self._known.mapping, test.paths(self._known.names)
         path = next(filter(mapping.is_mapped, paths), None)
         if path is None:  # it may be kept where nothing is mapped, or in an object or a text of JSON above it
-            places = {above for one in (*paths, test.field) for above in (one, *list_parents(one))}
-            none: Clause = {"match_all" if test.missing else "match_none": {}}
-            return Pushed(None, False) if any(map(mapping.is_mapped, places)) else Pushed(none)
+            places = (above for one in (*paths, test.field) for above in (one, *list_parents(one)))
+            is_inside = any(map(mapping.is_mapped, places))
+            return Pushed(None if is_inside else {"match_all" if test.missing else "match_none": {}}, not is_inside)
         kinds = mapping.kinds(path)
         kind, exact = next(iter(kinds), "flattened"), mapping.exact(path)
-        if len(kinds) > 1 or not (exact or kind == "boolean"):
+        if len(kinds) > 1 or kind in _COARSE or mapping.folds(path) or not (exact or kind == "boolean"):
             return Pushed(None, False)
-        most, is_folded = mapping.keeps(path)
         rounds = kind == "float" or (kind == "double" and test.is_rounded)
         if rounds and test.bounds is not None and not test.is_of_texts:
             test = replace(test, bounds=test.loosened)
@@ -115,25 +114,23 @@ class SearchDialect(Dialect[Clause]):
             listed = all_of([named(exact, [title]) for title in test.titles])
             return Pushed(any_of([listed, {"prefix": {exact[0]: {"value": "/"}}}, nowhere]), False)
         either: list[Clause] | None
-        values: list[str] = []
+        is_short = kind in NUMBERS or test.bounds is None
         if kind in NUMBERS or kind == "boolean":
             either = _of_numbers(test, path, kind)
         elif test.bounds is not None:
-            either = None if kind in FLAT or is_folded else _of_texts(test, exact[0])
+            either = None if kind in FLAT else _of_texts(test, exact[0])
         else:
-            numbers = {repr(kept) for value in test.numbers for kept in (value, float(value))}
-            values = [*test.texts, *sorted(numbers), *(str(t).lower() for t in test.truths)]
+            numbers = dict.fromkeys(repr(kept) for value in test.numbers for kept in (value, float(value)))
+            values = [*test.texts, *numbers, *(str(t).lower() for t in test.truths)]
             either = [named(exact, values)] if values else []
+            is_short = all(len(text) <= _SHORT for text in values)
+            rounds = any(set(text) <= _OF_NUMBERS for text in values)  # it may be a text or a number there
         if either is None:
             return Pushed(None, False)
-        is_whole = most is None or (test.bounds is None and all(len(text) <= most for text in values))
-        if not is_whole:  # a keyword leaves out what is longer
+        if not is_short and exact:  # a keyword leaves out what is longer
             either.append({"term": {"_ignored": exact[0]}})
-        if test.missing:  # or a list of nothing
-            either.append(nowhere)
-        is_mixed = kind not in NUMBERS and _may_be_number(test)
-        is_exact = not (rounds or is_folded or test.missing or is_mixed)
-        return Pushed(self.any_of(either), is_exact and is_whole)
+        missing = [nowhere] if test.missing else []  # or a list of nothing
+        return Pushed(self.any_of([*either, *missing]), is_short and not rounds and not missing)
 
     def any_of(self, conditions: Sequence[Clause]) -> Clause:
         """Join conditions of which one must hold."""
@@ -148,37 +145,23 @@ class SearchDialect(Dialect[Clause]):
         return {"bool": {"must_not": [condition]}}
 
 
-_LONGEST = 256  # characters of a pattern
+_SHORT = 256  # characters that a keyword which dynamic mapping puts beside a text keeps
+_COARSE = frozenset({"half_float", "scaled_float"})  # which round in a way of their own
 _OF_NUMBERS = frozenset("0123456789+-.eEtrufals")
-_WIDTHS = {"byte": 7, "short": 15, "integer": 31, "long": 63}
+_LARGEST = {"byte": 2**7, "short": 2**15, "integer": 2**31, "long": 2**63}
 _BOUNDS = {"min": "gte", "max": "lte", "above": "gt", "below": "lt"}
 
 
-def _may_be_number(test: FieldTest) -> bool:
-    """Whether a keyword may be a number or a truth value in the record that fits: the index has them as texts."""
-    bounds = test.bounds or {}
-    if test.numbers or bounds.keys() & _BOUNDS.keys():
-        return True
-    return any(set(str(text)) <= _OF_NUMBERS for text in (*test.texts, *bounds.values()))
-
-
 def _of_numbers(test: FieldTest, path: str, kind: str) -> list[Clause] | None:
-    """Return the clauses of which one must hold; None where the field rounds in a way of its own."""
-    if kind in ("half_float", "scaled_float"):
-        return None
+    """Return the clauses of which one must hold; None for bounds beyond the field, which are an error there."""
     if kind == "boolean":
         return [{"terms": {path: list(test.truths)}}] if test.truths else []
-    width = _WIDTHS.get(kind)
-    low, high = (0, 2**64 - 1) if width is None else (-(2**width), 2**width - 1)
-    is_whole = kind in _WIDTHS or kind == "unsigned_long"
-    if test.bounds is None:
-        held = [value for value in test.numbers if not is_whole or (isinstance(value, int) and low <= value <= high)]
-        return [{"terms": {path: held}}] if held else []
-    bounds = whole_bounds(test.bounds, low, high) if is_whole and not test.is_of_texts else test.bounds
-    if test.is_of_texts or bounds is None:
-        return []
-    limits = {_BOUNDS[op]: one for op, one in bounds.items()}
-    return [{"range": {path: limits}} if limits else {"exists": {"field": path}}]
+    most = _LARGEST.get(kind)
+    if test.bounds is not None and not test.is_of_texts:
+        held = {_BOUNDS[op]: one for op, one in test.bounds.items() if most is None or -most <= one < most}
+        return [{"range": {path: held}}] if len(held) == len(test.bounds) else None
+    terms = [value for value in test.numbers if most is None or (isinstance(value, int) and -most <= value < most)]
+    return [{"terms": {path: terms}}] if terms else []
 
 
 def _of_texts(test: FieldTest, path: str) -> list[Clause] | None:
@@ -190,7 +173,7 @@ def _of_texts(test: FieldTest, path: str) -> list[Clause] | None:
         text = str(bound)
         if op in _BOUNDS:
             parts.append({"range": {path: {_BOUNDS[op]: text}}})
-        elif len(text) > _LONGEST:
+        elif len(text) > _SHORT:
             return None
         elif op == "starts":
             parts.append({"prefix": {path: {"value": text}}})

@@ -52,16 +52,13 @@ class IndexMapping:
         only = known.pop() if len(known) == 1 else None
         return () if only is None else (only,)
 
-    def keeps(self, path: str) -> tuple[int | None, bool]:
-        """Return how long a text may be that is kept letter by letter, and whether letters are folded into others."""
-        known = [own for fields in self.indices if (own := _define_exact(fields, path)) is not None]
-        longest = [own["ignore_above"] for own in known if "ignore_above" in own]
-        folded = any("normalizer" in own or own.get("type") == "icu_collation_keyword" for own in known)
-        return min(longest, default=None), folded
-
     def is_mapped(self, path: str) -> bool:
         """Whether an index has the field."""
         return any(_is_mapped(fields, path) for fields in self.indices)
+
+    def folds(self, path: str) -> bool:
+        """Whether a field may keep letters as others, such as capitals as small ones."""
+        return any(mark in str(self.definition(path)) for mark in ("'normalizer'", "icu_collation"))
 
     def is_number(self, path: str) -> bool:
         """Whether ranges of the field are ranges of numbers."""
@@ -110,11 +107,6 @@ def list_parents(path: str) -> Iterator[str]:
 
 def _is_mapped(fields: Fields, path: str) -> bool:
     return path in fields or any(fields.get(above, {}).get("type") in FLAT for above in list_parents(path))
-
-
-def _define_exact(fields: Fields, path: str) -> Mapping[str, Any] | None:
-    known, exact = fields.get(path), _find_exact(fields, path)
-    return known if known is None or exact in (None, path) else known["fields"][exact.removeprefix(f"{path}.")]
 
 
 def _find_exact(fields: Fields, path: str) -> str | None:

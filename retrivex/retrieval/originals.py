@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from retrivex.errors import ChunkError
 from retrivex.expansion.seeds import SeedHits, as_hit_lists
@@ -60,22 +60,16 @@ def derived_document(doc_id: str, texts: Iterable[tuple[Chunk, str]]) -> tuple[D
 
 def original_of(chunk: Chunk) -> ChunkKey | None:
     """Return what a derived chunk was made of, `(doc_id, chunk_id)`; None for one that names no other chunk."""
-    named = _read_reference(chunk) if _is_derived(chunk) else None
-    return None if named == chunk.key else named
-
-
-def _is_derived(chunk: Chunk) -> bool:
-    return ORIGINAL_KEYS[0] in chunk.metadata.custom_metadata
-
-
-def _read_reference(chunk: Chunk) -> ChunkKey | None:
-    """Return what a derived chunk names; None where that is no place of a chunk."""
-    doc_id, number = (chunk.metadata.custom_metadata.get(key) for key in ORIGINAL_KEYS)
+    doc_id, number = _reference(chunk)
     is_whole = isinstance(number, float) and number.is_integer()  # some stores keep every number as a float
     chunk_id = int(number) if is_whole else parse_whole_number(number)
     if not isinstance(doc_id, str) or type(chunk_id) is not int or not 0 <= chunk_id <= MAX_CHUNK_ID:
         return None
-    return doc_id, chunk_id
+    return None if (doc_id, chunk_id) == chunk.key else (doc_id, chunk_id)
+
+
+def _reference(chunk: Chunk) -> tuple[Any, ...]:
+    return tuple(chunk.metadata.custom_metadata.get(key) for key in ORIGINAL_KEYS)
 
 
 class Originals:
@@ -171,13 +165,15 @@ class Originals:
 
     def _request(self, lists: Sequence[Sequence[SeedHit]]) -> ChunkRequest | None:
         """Return the request for the originals that hits name; None where none does."""
-        derived = [hit.chunk for hits in lists for hit in hits if _is_derived(hit.chunk)]
-        odd = list(dict.fromkeys(chunk.key for chunk in derived if _read_reference(chunk) is None))
-        self.warnings = tuple(
-            f"what {len(odd)} hits were made of cannot be read, so that they stay as they are, first {first!r}: "
-            f"{ORIGINAL_KEYS[0]} must be the name of a document and {ORIGINAL_KEYS[1]} the number of a chunk"
-            for first in odd[:1]
-        )
+        derived = [hit.chunk for hits in lists for hit in hits if _reference(hit.chunk)[0] is not None]
+        odd = {one.key: _reference(one) for one in derived if original_of(one) is None and _reference(one) != one.key}
+        self.warnings = ()
+        if odd:
+            (key, given), *_ = odd.items()
+            self.warnings = (
+                f"{len(odd)} hits stay as they are, first {key!r}: what it was made of, {given!r}, is no name of a "
+                f"document and number of a chunk, under {' and '.join(ORIGINAL_KEYS)}",
+            )
         named = {original for chunk in derived if (original := original_of(chunk)) is not None}
         windows = merge_windows(Window(doc_id, n, n + 1) for doc_id, n in sorted(named))
         return ChunkRequest(tuple(windows)) if named else None

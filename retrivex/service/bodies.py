@@ -118,11 +118,9 @@ class ResolveBody(Body):
 
     @model_validator(mode="after")
     def _does_not_end_before_it_starts(self) -> Self:
-        if self.char_start is not None and self.char_end is not None and self.char_end < self.char_start:
-            raise ValueError(
-                f"the citation of {quoted(self.doc_id)} is of characters {self.char_start}-{self.char_end}, which end "
-                f"before they start: name the smaller offset first, {self.char_end}-{self.char_start}"
-            )
+        start, end = self.char_start, self.char_end
+        if start is not None and end is not None and end < start:
+            raise ValueError(f"characters {start}-{end} end before they start: give the smaller first, {end}-{start}")
         return self
 
 

@@ -135,12 +135,12 @@ def test_an_original_that_is_missing_is_missing_once() -> None:
 @pytest.mark.parametrize("named", [("bees", -1), ("bees", "x"), (7, 1), ("bees", True), ("bees", None)])
 def test_what_names_no_place_of_a_chunk_stays_and_is_said(named: tuple[Any, Any]) -> None:
     custom = dict(zip(("original_doc_id", "original_chunk_id"), named, strict=True))
-    odd = Chunk("Which monarch rules?", ChunkMetadata("questions", 0, custom_metadata=custom))
+    odd = Chunk("Which monarch rules?", ChunkMetadata("questions", 9, custom_metadata=custom))
     made = ask(SeedHit(odd, 0.9), SeedHit(derived(2)[0], 0.8), SeedHit(CHUNKS["bees", 0], 0.7))
     assert "Which monarch rules?" in made.text
     assert TEXTS[2] in made.text
-    (warning,) = [one for one in made.warnings if "what 1 hits were made of cannot be read" in one]
-    assert "first ('questions', 0): original_doc_id must be the name of a document" in warning
+    (warning,) = [one for one in made.warnings if "is no name of a document and number of a chunk" in one]
+    assert f"1 hits stay as they are, first ('questions', 9): what it was made of, {named!r}, is no name" in warning
 
 
 def test_numbers_that_a_store_keeps_as_floats_name_chunks() -> None:

@@ -23,7 +23,8 @@ from retrivex.adapters.base.fields import FieldMap, MakeId, colon_id
 FLAT = (
     "id text, doc_id text, chunk_id bigint, text text, char_start int, char_end int, page int, heading_path text[], "
     "parent_id text, scope text, chunk_count int, timestamp float8, embedding vector(8), "
-    "author text, year int, weight float8, draft boolean, ratio float8, ns bigint, chunk_prefix text, chunk_links text, chunk_counts text"
+    "author text, year int, weight float8, draft boolean, ratio float8, ns bigint, "
+    "chunk_prefix text, chunk_links text, chunk_counts text"
 )
 _NUMBERS = itertools.count()
 

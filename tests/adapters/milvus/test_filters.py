@@ -88,7 +88,7 @@ def test_columns_of_any_type_are_asked_for_what_the_check_finds(milvus: Server, 
         Chunk(f"t{n}", ChunkMetadata("d", n, custom_metadata={"v": value}), contract_chunks(1, 1)[0].embedding)
         for n, value in enumerate(_VALUES[type_])
     ]
-    name = milvus.fill(chunks, columns=[("v", type_)])
+    name = milvus.fill(chunks, columns=[] if type_ is DataType.JSON else [("v", type_)])
     retriever = MilvusRetriever(milvus.client, name, lambda question: chunks[0].embedding)
     check_pushed(retriever, "metadata.v")
 

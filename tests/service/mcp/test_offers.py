@@ -81,7 +81,7 @@ def test_what_is_wrong_is_told_to_the_model_and_the_next_call_works(connect: Con
         ("search", {"question": "x" * 1_000_001}, "a text has 1,000,001 characters: the limit is 1,000,000"),
         ("open", {"citation": "[1]"}, "it must name a document and characters, such as leave.md#10-20"),
         ("open", {"citation": "bees.md#0-9999"}, "characters 0-9,999 are outside 'bees.md', which has"),
-        ("open", {"citation": "bees.md#20-10"}, "is of characters 20-10, which end before they start"),
+        ("open", {"citation": "bees.md#20-10"}, "characters 20-10 end before they start"),
         ("open", {"citation": "bees.md#chunk-99"}, "document 'bees.md' has no chunk 99, it has chunks 0 to"),
         ("open", {"citation": "wasps.md#0-5"}, "there is no document 'wasps.md'"),
         ("open", {"citation": "acme:plan.md#0-5"}, "there is no document 'acme:plan.md'"),
