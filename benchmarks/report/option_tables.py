@@ -175,7 +175,8 @@ default shows {shown}.
 
 - *Points* are percent of the evidence, with a 95 % interval.
 - *Tokens* are those of the text, in percent of what the default takes.
-- How well a model reads what is shown is not measured here; see [what orders are worth](../explain/ordering.md#what-orders-are-worth).
+- How well a model reads what is shown is not measured here; see
+  [what orders are worth](../explain/ordering.md#what-orders-are-worth).
 """
 
 
