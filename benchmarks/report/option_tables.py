@@ -164,16 +164,20 @@ def how() -> str:
     found = result("options")
     bases = {row["budget"]: row["base"] for row in found["cells"] if not row["beside"] and row["given"] == DENSE}
     shown = " and ".join(
-        f"{base['evidence']} % of the evidence in {base['tokens']:,} tokens at a budget of {budget:,}"
+        f"{base['evidence']} % of the evidence in {base['tokens']:,} of {budget:,} tokens"
         for budget, base in bases.items()
     )
-    return (
-        "An effect says what changes if one option has another value than its default, for "
-        f"{found['most_questions']} questions of each of {len(found['sets'])} public sets. Each question has "
-        f"{found['hits']} hits by vectors, in chunks of {found['size']} tokens, and one index holds all sets. The "
-        f"default shows {shown}. *Points* are percent of the evidence, with a 95 % interval. *Tokens* are those of the "
-        "text, in percent of what the default takes. `make bench-options` measures it again."
-    )
+    return f"""\
+An effect says what another value than the default changes, on {found["most_questions"]} questions of each of
+{len(found["sets"])} public sets (`make bench-options`). A question has {found["hits"]} hits by vectors, in chunks of
+{found["size"]} tokens; all sets share one index, and the coefficients are fitted without the set that is asked. The
+default shows {shown}.
+
+- *Points* are percent of the evidence, with a 95 % interval.
+- *Tokens* are those of the text, in percent of what the default takes.
+- How well a model reads what is shown is not measured here; see
+  [what orders are worth](../explain/ordering.md#what-orders-are-worth).
+"""
 
 
 TABLES = {
