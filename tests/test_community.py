@@ -74,4 +74,3 @@ def test_links_of_a_page_lead_to_files_and_headings(path: Path) -> None:
         target = path.parent / name if name else path
         assert target.exists(), link
         assert not anchor or "reference/api/" in link or anchor in _anchors(target), link
-
