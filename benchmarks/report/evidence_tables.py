@@ -159,7 +159,7 @@ def chance(line: Found) -> float:
 
 
 def grid(against: str) -> str:
-    """Return the table of the whole grid: the default's gain, mean of the sets; (…) where it is not sure."""
+    """Return the table of the whole grid: the default's gain, mean of the sets; (…) where it is not significant."""
     found = cells("evidence_grid")
     budgets = sorted({cell["budget"] for cell in found})
     rows: dict[tuple[int, str, int], dict[int, str]] = {}

@@ -54,7 +54,8 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
             ("What RetriVex gains with an index for each set, 1,000 tokens", "",
              "evidence_differences_alone_50_1000", ()),
             ("The grid against kNN", "25 questions a set; other chunks than those of 200 tokens are of five sets. "
-             "Differences in brackets are not significant.", "evidence_grid_knn", ()),
+             "Differences in brackets are not significant; the interval of each is in `evidence_grid.json`.",
+             "evidence_grid_knn", ()),
             ("The grid against the best peer", "", "evidence_grid_peer", ()),
             ("The grid against the reference", "", "evidence_grid_reference", ()),
             ("Sure losses", "Of all sets of the main cells and of the grid: significantly below by Holm's correction "

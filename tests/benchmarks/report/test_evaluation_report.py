@@ -7,6 +7,7 @@ import re
 import pytest
 
 from benchmarks.report import chapters, numbers, report, tables
+from benchmarks.report.evidence_tables import main_cell
 
 PAGE = report.PAGE.read_text(encoding="utf-8")
 README = (report.ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,6 +75,31 @@ def test_a_section_is_as_the_results_say(number: int) -> None:
 @pytest.mark.integration  # reads every row of the runs: seconds of processor time
 def test_every_printed_page_is_as_the_results_say() -> None:
     assert report.check() == 0
+
+
+def test_the_summary_shows_the_best_peer_also_where_compressors_were_asked() -> None:
+    alone = main_cell("alone", 50, 2000)
+    assert any("ragcompress by cosines" in systems for systems in alone["means"].values())
+    assert numbers.difference(alone, "best peer").points() in chapters.summary()
+
+
+@pytest.mark.parametrize("number", range(3, 12))
+def test_a_section_with_figures_names_its_command(number: int) -> None:
+    section = PAGE.split(f"\n## {number}. ")[1].split("\n## ")[0]
+    assert re.search(r"`make [a-z-]+`", section)
+
+
+def test_a_situation_says_of_how_many_questions_it_is() -> None:
+    assert "| second encoder (276) |" in PAGE
+
+
+def test_the_default_order_is_among_the_losses_where_it_loses() -> None:
+    section = PAGE.split("\n## 9. ")[1].split("\n## ")[0]
+    verdict = PAGE.split("**Verdict.**")[1].split("\n")[0]
+    found = re.search(r"([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\] points", verdict)
+    assert found
+    assert abs(float(found[1])) <= 1, "a point apart or less"
+    assert ("**The default order.**" in section) == (float(found[3]) < 0)
 
 
 def test_headings_of_the_report_are_true() -> None:
