@@ -63,10 +63,11 @@ class RetriVexRetriever(BaseRetriever, ComposerMixin):
 
     Behind `base_retriever` neighbours are found in the pieces of `InMemoryVectorStore`, FAISS and retrievers by words,
     in the collections of Chroma and Qdrant where the pieces are numbered, and in every store with `get_by_ids` whose
-    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between. Those of a
-    `ParentDocumentRetriever` or `MultiVectorRetriever` are parents of its docstore, where both its stores are in this
-    process. A retriever that filters, and any of another kind, is left alone, as it may keep neighbours out. Where
-    nothing is found, hits cannot grow and are only merged where they touch, which is warned of.
+    ids are `document:number`, also where an `EnsembleRetriever` or `MultiQueryRetriever` stands between, or a
+    `ContextualCompressionRetriever` that reranks. Those of a `ParentDocumentRetriever` or `MultiVectorRetriever` are
+    parents of its docstore, where both its stores are in this process. A retriever that filters, and any of another
+    kind, is left alone, as it may keep neighbours out. Where nothing is found, hits cannot grow and are only merged
+    where they touch, which is warned of.
     """
 
     base_retriever: SkipValidation[RetrieverLike]

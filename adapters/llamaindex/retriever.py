@@ -45,8 +45,8 @@ class RetriVexRetriever(BaseRetriever):
     docstore, vector_store : one of them in place of `chunk_store`: neighbours are found along PREVIOUS and NEXT, by
         one `get_nodes` for every step outwards. With none of the three, the vector store or docstore of the base
         retriever's index is taken, if that is a `VectorIndexRetriever` or `SummaryIndexRetriever` that does not
-        filter, or a `QueryFusionRetriever` or `AutoMergingRetriever` of such. Else hits cannot grow and are only merged
-        where they touch, which is warned of.
+        filter, or a `QueryFusionRetriever` or `AutoMergingRetriever` of such, also beside a `BM25Retriever`. Else hits
+        cannot grow and are only merged where they touch, which is warned of.
     parent_store : where parents are
     fetch_k : hits to ask the base retriever for, where it can be asked (`similarity_top_k`), and no fewer than
         `max_spans`; None leaves it as it is

@@ -152,8 +152,7 @@ def compose_request(
         query=request.question,
         query_embedding=request.query_embedding,
         scope=scope,
-        whole_documents=request.whole_documents,
-        **request.overrides,
+        **{"whole_documents": request.whole_documents, **request.overrides},
     )
     return replace(made, dropped=(*made.dropped, *request.lost), warnings=(*request.problems, *made.warnings))
 
