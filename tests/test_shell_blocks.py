@@ -27,7 +27,7 @@ NOT_RUN = {
         "twenty questions or more of your own",
         _ENDPOINT,
     ],
-    "explain/concepts.md": [_ENDPOINT],
+    "explain/budget.md": [_ENDPOINT],
     "howto/chunk_numbers.md": ["a Qdrant server"] * 2,
     "howto/elasticsearch.md": ["Docker"],
     "howto/evaluation_run.md": [_ENDPOINT],
