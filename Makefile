@@ -414,10 +414,10 @@ bench-all: $(call ready,core) $(call ready,evidence)
 # also as a web page under build/.
 report: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.behaviour
-	$(EVIDENCE) -m benchmarks.report.tables
 	$(EVIDENCE) -m benchmarks.report.picture
 	$(EVIDENCE) -m benchmarks.report.drawings
 	$(EVIDENCE) -m benchmarks.report.report --html
+	$(EVIDENCE) -m benchmarks.report.tables
 
 calibrate: $(call ready,evidence)
 	$(EVIDENCE) -m benchmarks.scorer.calibrate

@@ -26,7 +26,7 @@ NOT_RUN = {
     "reference/http.md": ["a free port", *[_SERVICE] * 20],
     "howto/command_line.md": ["a model from the Hugging Face hub, a server or a key"],
     "howto/tune.md": ["twenty questions or more of your own"],
-    "explain/concepts.md": [_ENDPOINT],
+    "explain/budget.md": [_ENDPOINT],
     "howto/chunk_numbers.md": ["a Qdrant server"] * 2,
     "howto/elasticsearch.md": ["Docker"],
     "howto/evaluation_run.md": [_ENDPOINT],

@@ -1,4 +1,4 @@
-"""Tables of docs/explain/ordering.md, from `results/ordering.json`."""
+"""Tables of docs/explain/order_value.md, from `results/ordering.json`."""
 
 from __future__ import annotations
 

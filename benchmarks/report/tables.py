@@ -22,6 +22,7 @@ from benchmarks.report import (
     option_tables,
     ordering_tables,
     promise_tables,
+    quoted_blocks,
     readme_lines,
     rerank_tables,
     scale_tables,
@@ -31,17 +32,16 @@ from benchmarks.report.committed import result
 from benchmarks.report.evidence_tables import table
 
 ROOT = Path(__file__).parents[2]
+EXPLAINED = ("values", "documents", "budget", "confidence", "order_value", "evidence", "scale")
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "howto" / "vector_stores.md",
     ROOT / "docs" / "howto" / "batch.md",
-    ROOT / "docs" / "explain" / "concepts.md",
     ROOT / "docs" / "explain" / "store_speed.md",
     ROOT / "docs" / "howto" / "dedup.md",
-    ROOT / "docs" / "explain" / "ordering.md",
     ROOT / "docs" / "contribute" / "promises.md",
     ROOT / "docs" / "howto" / "rerank.md",
-    ROOT / "docs" / "explain" / "scale.md",
+    *((ROOT / "docs" / "explain" / f"{page}.md") for page in EXPLAINED),
     ROOT / "docs" / "howto" / "service_operation.md",
     ROOT / "docs" / "reference" / "configuration.md",
 )
@@ -172,6 +172,7 @@ TABLES = {
     **option_tables.TABLES,
     **ordering_tables.TABLES,
     **promise_tables.TABLES,
+    **quoted_blocks.TABLES,
     **rerank_tables.TABLES,
     **scale_tables.TABLES,
     **service_tables.TABLES,

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from retrivex.cli import app
 from retrivex.ordering.strategy import OrderingStrategy
 
-PAGE = (Path(__file__).parents[2] / "docs" / "explain" / "ordering.md").read_text(encoding="utf-8")
-SECTION = PAGE[PAGE.index("## What other libraries have") :]
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "explain" / "ordering.md").read_text(encoding="utf-8")
+SECTION = (DOCS / "compare" / "orders.md").read_text(encoding="utf-8")
 SETUP = re.findall(r"^```python\n(.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)[0]
 CELLS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in SECTION.splitlines() if line[:2] == "| "]
 ROWS = [row for row in CELLS[1:] if not row[0].startswith("**")]
