@@ -11,7 +11,7 @@ REPORT = Path(__file__).parents[2] / "EVALUATION_REPORT.md"
 BEGINNINGS = {
     "report_parts": "| changed |",
     "report_grid": "| RetriVex against |",
-    "report_encoders": "| evidence, % |",
+    "report_encoders": "| evidence, % (questions) |",
     "report_suites": "| suite (questions) |",
     "report_orders": "| order (contexts) |",
     "report_losses": "- **The reference reads",
