@@ -191,7 +191,9 @@ class MilvusDialect(Dialect[str]):
             (kind == "VARCHAR", test.texts), (kind in _NUMBERS, numbers), (kind == "BOOL", list(test.truths))
         ]  # fmt: skip
         asked = [given for known, given in kinds if given and (known or kind == "JSON")]
-        either = [self._written.one_of(name, given) for given in asked]
+        alone = self._schema.lite and kind == "JSON"  # Lite looks for no list among several values
+        parts = [part for given in asked for part in ([[one] for one in given] if alone else [given])]
+        either = [self._written.one_of(name, part) for part in parts]
         listed = asked if kind == "JSON" else []
         return [*either, *(f"json_contains_any({name}, {self._written.value(given)})" for given in listed)]
 
