@@ -22,7 +22,6 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import signal
 import statistics
 import subprocess
@@ -35,8 +34,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.code import made_by
 from benchmarks.speed.engines.engine import RADIUS, SEEDS, Engine, Question, Way, listed, made_chunks, questions
-from retrivex import RetrievalConfig, SpanComposer, __version__
+from retrivex import RetrievalConfig, SpanComposer
 from retrivex.model.window import Window
 
 ROOT = Path(__file__).parents[2]
@@ -239,8 +239,7 @@ def main() -> None:
         rows.append(measure_apart(store, min(given.chunks, MOST_CHUNKS.get(store, given.chunks))))
         print(f"{store}: {rows[-1].get('missing', 'measured')}, {time.perf_counter() - began:.0f} s", flush=True)
     show(rows)
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    made = {"version": __version__, "machine": machine, "load_average": os.getloadavg()[0], "chunks": given.chunks}
+    made = {**made_by(), "load_average": os.getloadavg()[0], "chunks": given.chunks}
     given.out.write_text(json.dumps(made | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
 
 

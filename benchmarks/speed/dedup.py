@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -30,8 +29,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.code import made_by
 from benchmarks.suites.datasets import load_sets
-from retrivex import __version__, deduplicate
+from retrivex import deduplicate
 from retrivex.evaluation.run.index import sentence_packed
 from retrivex.similarity.trigrams import trigram_jaccard
 
@@ -192,8 +192,7 @@ def main() -> None:
     rows = [measure(kind, make, count, peer=not quick) for kind, make in makers.items() for count in sizes]
     show(rows)
     if not quick:
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        head = {"version": __version__, "machine": machine, "peer": "rag-chunk-reorder 0.1.7", "threshold": THRESHOLD}
+        head = {**made_by(), "peer": "rag-chunk-reorder 0.1.7", "threshold": THRESHOLD}
         made = {**head, "tokens": TOKENS, "rows": rows, "likeness": likeness(real)}
         RESULTS.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 

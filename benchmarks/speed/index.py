@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
 import shutil
 import sqlite3
@@ -312,13 +311,15 @@ def main() -> None:
         }  # fmt: skip
         json.dump(stages[stage](options.folder, *arguments), sys.stdout)
         return
+    from benchmarks.code import made_by  # noqa: PLC0415 - a worker has the benchmarks of its own version
+
     trees = {**({} if options.before is None else {"before": options.before.absolute()}), "now": ROOT}
     folder = options.folder or Path(tempfile.mkdtemp(prefix="retrivex-index-"))
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
             sqlite_version = connection.execute("SELECT sqlite_version()").fetchone()[0]
         results: dict[str, Any] = {
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            **made_by(),
             "sqlite": sqlite_version,
             "numpy": np.__version__,
             "load_average": os.getloadavg()[0],

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import statistics
 import tempfile
@@ -34,8 +32,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.code import code_digest
-from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer, __version__
+from benchmarks.code import made_by
+from retrivex import Chunk, ChunkMetadata, RetrievalConfig, SeedHit, SpanComposer
 from retrivex.adapters.base.collection import ByWindows, Collection, Failure, Record, Records, Request
 from retrivex.adapters.base.fields import FieldMap, colon_id
 from retrivex.adapters.base.store import VectorChunkStore
@@ -333,8 +331,7 @@ def grid_row(
 
 def machine() -> dict[str, str]:
     """Return what the times depend on."""
-    where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    return {"version": __version__, "code": code_digest(), "machine": where, "tokenizer": get_tokenizer("auto").name}
+    return {**made_by(), "tokenizer": get_tokenizer("auto").name}
 
 
 def growth(quick: bool) -> list[dict[str, float]]:

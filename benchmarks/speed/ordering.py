@@ -22,7 +22,6 @@ import itertools
 import json
 import math
 import os
-import platform
 import random
 import statistics
 import time
@@ -33,9 +32,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.code import made_by
 from benchmarks.evidence.lexical import words
 from benchmarks.speed.ordering_peers import NODE, System, flat, floors, npm_times, ours, peers, plain
-from retrivex import __version__
 from retrivex.evaluation.run.bm25 import BM25
 from retrivex.ordering import PROFILES, PositionProfile, place
 
@@ -184,8 +183,7 @@ def effects(systems: Sequence[System]) -> list[dict[str, Any]]:
 def main() -> None:
     others = peers()
     mine = ours()
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    written: dict[str, Any] = {"version": __version__, "machine": machine, "seed": "count of passages"}
+    written: dict[str, Any] = {**made_by(), "seed": "count of passages"}
     written["speed"] = speed([*others, *mine, flat(), *floors()])
     written["npm"] = {"name": "rag-chunk-reorder 0.1.7", "us": npm_times(SIZES)} if NODE else {}
     written["profile"] = profile_speed()

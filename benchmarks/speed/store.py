@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.code import made_by
 from retrivex.model.chunk import Chunk, ChunkMetadata
 from retrivex.model.document import Document
 from retrivex.model.window import Window
@@ -215,7 +216,7 @@ def measure(count: int, folder: Path) -> dict[str, Any]:
         "words_per_chunk": WORDS_PER_CHUNK,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        **made_by(),
     }
     with SQLiteStore(folder / "store.db") as store:
         with store.batch():

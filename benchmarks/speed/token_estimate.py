@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypedDict
 
+from benchmarks.code import made_by
 from retrivex.tokens.estimate import EstimateTokenizer
 from retrivex.tokens.tokenizer import TiktokenTokenizer
 
@@ -159,6 +160,7 @@ def main() -> None:
     speeds = {name: speed("".join(found)[:300_000]) for name, found in texts.items()}
     print("nanoseconds a character:", ", ".join(f"{name} {value}" for name, value in speeds.items()))
     result = {
+        **made_by(),
         "seed": SEED,
         "encodings": ENCODINGS,
         "large_from_tokens": LARGE,
