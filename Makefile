@@ -286,13 +286,12 @@ bench-store: $(call ready,core)
 	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.store
 	$(CORE)/python -m benchmarks.report.tables
 
-# The embedded index beside that of an earlier commit: make bench-index BASE=v0.2.0. The public sets' vectors are made
+# The embedded index, beside that of an earlier commit (BASE=COMMIT). The public sets' vectors are made
 # where they are not cached, with the model.
 BENCH_INDEX = $(EVIDENCE) -m benchmarks.speed.index
 
 bench-index: $(call ready,core) $(call ready,evidence)
-	@test -n "$(BASE)" || { echo "name an earlier commit: make bench-index BASE=v0.2.0"; exit 2; }
-	rm -rf .venv/base && git worktree prune && git worktree add --force --detach .venv/base $(BASE)
+	rm -rf .venv/base && git worktree prune && git worktree add --force --detach .venv/base $(or $(BASE),5528b37b)
 	$(BENCH_INDEX) --before .venv/base $(INDEX); code=$$?; git worktree remove --force .venv/base; exit $$code
 	$(CORE)/python -m benchmarks.report.tables
 

@@ -176,7 +176,7 @@ default shows {shown}.
 - *Points* are percent of the evidence, with a 95 % interval.
 - *Tokens* are those of the text, in percent of what the default takes.
 - How well a model reads what is shown is not measured here; see
-  [what orders are worth](../explain/ordering.md#what-orders-are-worth).
+  [what orders are worth](../explain/order_value.md#orders-beside-one-another).
 """
 
 

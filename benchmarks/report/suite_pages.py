@@ -103,8 +103,7 @@ PAGES_OF_TABLES: Mapping[str, tuple[str, str, Sequence[tuple[str, str, str, Sequ
              "latency_grid", ("latency.png",)),
             ("Growth with the number of hits", "Window 2, budget 2,000.", "growth", ()),
             ("The SQLite store", "Search is in the next chapters.", "store", ()),
-            ("The embedded index: vectors", "Beside an earlier commit, by turns, in one run; vectors are those of "
-             "public sets, enlarged.", "index_dense", ()),
+            ("The embedded index: vectors", "Vectors are those of public sets, enlarged.", "index_dense", ()),
             ("The embedded index: words", "Made-up texts after Zipf's law, and texts drawn from public sets.",
              "index_words", ()),
             ("The embedded index: another engine for words", "", "index_word_peers", ()),
