@@ -25,8 +25,8 @@ SITE = ROOT / "build" / "site"
 PACKAGE = ROOT / "build" / "package"
 MAX_BYTES = 5_000_000  # without notebooks
 ELSEWHERE = STAGE / "repository" / "elsewhere.md"
-MOST_SEARCHED = 1_000  # characters of a section that search reads
-MOST_SEARCHED_OF_A_NAME = 300  # of the reference, where titles are what is looked for
+MOST_SEARCHED = 600  # characters of a section that search reads
+MOST_SEARCHED_OF_A_NAME = 200  # of the reference, where titles are what is looked for
 BLOCK = (
     "html|head|body|meta|link|title|ul|ol|li|nav|div|p|table|thead|tbody|tr|td|th|h[1-6]|header|footer|main|article|"
     "section|form|dl|dt|dd|details|summary|hr|figure"
