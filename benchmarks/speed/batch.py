@@ -3,9 +3,9 @@
     python -m benchmarks.speed.batch            # 200,000 requests on processes, 20,000 on Ray and on Spark
     python -m benchmarks.speed.batch --demo     # 20,000 on each, compared; no results are written
 
-Run: `make bench-batch`; writes `results/batch.json`. A run that is stopped goes on where it was, with the same code. Everything is made
-from seeds: 20,000 chunks of the store that latency is measured on, in one file of SQLite, and requests of 20 hits at
-500 tokens, which name their hits and nothing more.
+Run: `make bench-batch`; writes `results/batch.json`. A run that is stopped goes on where it was, with the
+same code. Everything is made from seeds: 20,000 chunks of the store that latency is measured on, in one file of SQLite,
+and requests of 20 hits at 500 tokens, which name their hits and nothing more.
 
 Ratios come from rounds in which all take turns on the same 1,000 requests. A rate counts from the moment when the first
 part of each worker is done, so that starting Python, Java or a cluster is no part of it. Beside it stands the processor
