@@ -305,8 +305,9 @@ bench-index-peers: $(call ready,peers)
 
 # Formulas of growth, shards and queues beside what is measured and simulated, up to 10,000,000 chunks.
 # make bench-scale SCALE=--short for minutes of it, SCALE=--resume to go on.
+# One thread: two that wait for each other spend processor time, which is what is counted.
 bench-scale: $(call ready,core)
-	$(WITH_TIKTOKEN) $(CORE)/python -m benchmarks.speed.scale $(SCALE)
+	$(WITH_TIKTOKEN) OPENBLAS_NUM_THREADS=1 $(CORE)/python -m benchmarks.speed.scale $(SCALE)
 	$(CORE)/python -m benchmarks.report.tables
 
 # How much slower or faster composing is than at an earlier commit: make bench-against BASE=v0.3.0

@@ -3,9 +3,9 @@
     python -m benchmarks.speed.batch            # 200,000 requests on processes, 20,000 on Ray and on Spark
     python -m benchmarks.speed.batch --demo     # 20,000 on each, compared; no results are written
 
-Run: `make bench-batch`; writes `results/batch.json`. A run that is stopped goes on where it was. Everything is made
-from seeds: 20,000 chunks of the store that latency is measured on, in one file of SQLite, and requests of 20 hits at
-500 tokens, which name their hits and nothing more.
+Run: `make bench-batch`; writes `results/batch.json`. A run that is stopped goes on where it was, with the
+same code. Everything is made from seeds: 20,000 chunks of the store that latency is measured on, in one file of SQLite,
+and requests of 20 hits at 500 tokens, which name their hits and nothing more.
 
 Ratios come from rounds in which all take turns on the same 1,000 requests. A rate counts from the moment when the first
 part of each worker is done, so that starting Python, Java or a cluster is no part of it. Beside it stands the processor
@@ -318,10 +318,14 @@ def run_killed(engine: str, requests: Path, folder: Path) -> dict[str, Any]:
 
 
 def measure(folder: Path) -> None:
-    """Measure what is not measured yet, and write it as it comes."""
+    """Measure what is not measured yet with today's code, and write it as it comes."""
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    head = machine()
+    if results.get("code") != head["code"]:  # of other code, as what lies in the folder may be
+        results = {}
+        shutil.rmtree(folder, ignore_errors=True)
     requests = make_world(folder, MANY)
-    results |= {**machine(), "chunks": CHUNKS, "hits": HITS, "budget": BUDGET, "workers": WORKERS}
+    results |= {**head, "chunks": CHUNKS, "hits": HITS, "budget": BUDGET, "workers": WORKERS}
 
     def keep() -> None:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

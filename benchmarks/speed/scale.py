@@ -325,7 +325,8 @@ class Results:
     def write(self, part: str, name: str, found: Any) -> None:
         """Write what a step came to."""
         self.found.setdefault(part, {})[name] = found
-        self.found.update(machine())
+        head = machine()
+        self.found |= {**head, "code": {**self.found.get("code", {}), part: head["code"]}}
         self.found["load_average"] = round(os.getloadavg()[0], 1)
         if self._path is not None:
             self._path.write_text(json.dumps(self.found, indent=1) + "\n", encoding="utf-8")
