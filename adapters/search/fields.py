@@ -158,7 +158,8 @@ def _of_numbers(test: FieldTest, path: str, kind: str) -> list[Clause] | None:
         return [{"terms": {path: list(test.truths)}}] if test.truths else []
     most = _LARGEST.get(kind)
     if test.bounds is not None and not test.is_of_texts:
-        held = {_BOUNDS[op]: one for op, one in test.bounds.items() if most is None or -most <= one < most}
+        numbers = ((op, one) for op, one in test.bounds.items() if not isinstance(one, str))
+        held = {_BOUNDS[op]: one for op, one in numbers if most is None or -most <= one < most}
         return [{"range": {path: held}}] if len(held) == len(test.bounds) else None
     terms = [value for value in test.numbers if most is None or (isinstance(value, int) and -most <= value < most)]
     return [{"terms": {path: terms}}] if terms else []
