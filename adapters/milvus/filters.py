@@ -160,6 +160,11 @@ class MilvusDialect(Dialect[str]):
         """Translate one test."""
         paths = test.paths(self._fields)
         path = next((one for one in paths if one in self._schema.types), paths[0])
+        column, *inside = test.field.split(".")
+        if inside and column in self._schema.types and path.partition(".")[0] not in self._schema.types:
+            if self._schema.dynamic:  # it may be beside the column, too
+                return Pushed(None, False)
+            path = test.field
         try:
             name = self._schema.name(path)
         except StoreError:  # a key that no filter can name

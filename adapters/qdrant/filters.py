@@ -59,11 +59,13 @@ class QdrantDialect(Dialect[models.Condition]):
 
     def test(self, test: FieldTest) -> Pushed[models.Condition]:
         """Translate one test."""
-        path = test.paths(self._fields)[0]
-        if test.is_of_texts or '"' in path or "\\" in path:
+        first = test.paths(self._fields)[0]
+        paths = dict.fromkeys((first, test.field if test.field.startswith("metadata.") else first))
+        if test.is_of_texts or any(mark in path for path in paths for mark in '"\\'):
             return Pushed(None, False)
         # a key may have the dots itself
-        keys = dict.fromkeys((json_path(path), path if _PLAIN_KEY.fullmatch(path) else f'"{path}"'))
+        names = [(json_path(path), path if _PLAIN_KEY.fullmatch(path) else f'"{path}"') for path in paths]
+        keys = dict.fromkeys(key for both in names for key in both)
         if test.titles:  # of a list, or one text; what has its titles elsewhere is checked later
             held = [_holds_any(key, [title]) for title in test.titles for key in keys]
             return Pushed(self.any_of([self.all_of(held), *map(_is_nowhere, keys)]), False)

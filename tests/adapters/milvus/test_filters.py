@@ -14,7 +14,7 @@ pytest.importorskip("milvus_lite")
 from hypothesis import given
 from hypothesis import strategies as st
 from milvus_lite.search.filter import parse_expr
-from pymilvus import DataType
+from pymilvus import DataType, MilvusClient
 from pymilvus.exceptions import MilvusException
 from support.milvus_collections import Recording, Server, numbers
 from support.where_cases import check_pushed
@@ -196,3 +196,22 @@ def test_what_may_pass_is_asked_again_and_what_will_not_is_not(lite: Server) -> 
     with pytest.raises(StoreError, match=r"refused the request .*invalid parameter"):
         store.fetch([Window("doc-0", 0, 3)])
     assert len(client.calls) == 4
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_metadata_in_a_column_of_json_of_that_name(lite: Server, dynamic: bool) -> None:
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=dynamic)
+    schema.add_field("chunk_id", DataType.INT64, is_primary=True)
+    for name in ("doc_id", "text"):
+        schema.add_field(name, DataType.VARCHAR, max_length=20)
+    schema.add_field("metadata", DataType.JSON)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=2)
+    params = lite.client.prepare_index_params()
+    params.add_index("vector", index_type="FLAT", metric_type="COSINE")
+    collection = f"json_{dynamic}"
+    lite.client.create_collection(collection, schema=schema, index_params=params)
+    rows = [{"doc_id": "d", "chunk_id": n, "text": f"t{n}", "vector": [1, n], "metadata": {"v": n}} for n in range(3)]
+    lite.client.insert(collection, rows)
+    retriever = MilvusRetriever(lite.client, collection, lambda question: [1.0, 1.0])
+    assert [hit.key for hit in retriever.retrieve("x", 9, where={"metadata.v": 2})] == [("d", 2)]
+    assert sorted(hit.key[1] for hit in retriever.retrieve("x", 9, where={"metadata.v": {"max": 1}})) == [0, 1]

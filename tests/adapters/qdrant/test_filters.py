@@ -114,3 +114,14 @@ def test_only_the_scope_leaves_the_server(local: bool, qdrant: Connection) -> No
 
 
 # ---- the index
+
+
+def test_metadata_in_an_object_of_that_name_beside_flat_fields() -> None:
+    client = QdrantClient(":memory:")
+    client.create_collection("nested", vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE))
+    payloads = [{"doc_id": "d", "chunk_id": n, "text": f"t{n}", "metadata": {"v": n}} for n in range(3)]
+    points = [models.PointStruct(id=n, vector=[1, n], payload=payload) for n, payload in enumerate(payloads)]
+    client.upsert("nested", points)
+    retriever = QdrantRetriever(client, "nested", lambda question: [1.0, 1.0])
+    assert [hit.key for hit in retriever.retrieve("x", 9, where={"metadata.v": 2})] == [("d", 2)]
+    assert sorted(hit.key[1] for hit in retriever.retrieve("x", 9, where={"not": {"metadata.v": 2}})) == [0, 1]
