@@ -27,7 +27,7 @@ RUNS = 5  # of each import; the median counts
 
 LONG = 400  # lines of a module
 MOST_CODE = 38_000  # lines of code in retrivex/ and adapters/, for what stood in 0.3.0
-ASKED_FOR = 3_470  # used since by what users of other tools asked for, of at most 3,500
+ASKED_FOR = 3_477  # used since by what users of other tools asked for, of at most 3,500
 NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 BEFORE = {
     "adapters": 7377,
