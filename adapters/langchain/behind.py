@@ -122,8 +122,10 @@ def keeps_back(base: Any) -> bool:
 
 
 def _drops(retriever: Any) -> bool:
-    package, _, name = kind_of(getattr(retriever, "base_compressor", None)).partition(".")
-    return name != "NoneType" and not (package.startswith("langchain") and name in _RERANKERS)
+    """Whether a retriever gives its documents to a compressor, which may keep some back: rerankers order them."""
+    compressor = getattr(retriever, "base_compressor", None)
+    package, _, name = kind_of(compressor).partition(".")
+    return compressor is not None and not (package.startswith("langchain") and name in _RERANKERS)
 
 
 def _shows_all(retriever: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Tables of the embedded index beside an earlier commit and another engine, from their committed results."""
+"""Tables of the embedded index, and of another engine for words, from their committed results."""
 
 from __future__ import annotations
 
