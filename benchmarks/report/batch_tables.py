@@ -51,7 +51,7 @@ def batch() -> str:
         )
     killed = [_killed(name, account) for name, account in result.get("killed", {}).items()]
     if killed:
-        parts.append(table(["a worker killed every 30 s", "requests", "killed", "same bytes"], killed))
+        parts.append(table(["a worker killed now and then", "requests", "killed", "same bytes"], killed))
     if "job_kills" in result:
         parts.append(_kills(result["job_kills"], result.get("pool_kills")))
     return "\n\n".join(parts)

@@ -54,7 +54,7 @@ FOLDER = Path(__file__).parents[2] / ".venv" / "bench-batch"
 CHUNKS, HITS, BUDGET = 20_000, 20, 500
 MANY, FEW, ROUND = 200_000, 20_000, 1_000
 ROUNDS, ROUND_PART = 5, 50
-KILLED, EVERY_S, KILLED_PART = 2_000, 30.0, 100
+KILLED, EVERY_S, KILLED_PART = 2_000, 5.0, 100
 JOB_KILLS, POOL_KILLS = 200, 50
 CONFIG = RetrievalConfig(token_budget=BUDGET)
 ENGINES = ("local", "ray", "spark")

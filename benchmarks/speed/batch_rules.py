@@ -75,6 +75,7 @@ def check_results(results: Mapping[str, Any]) -> None:
             for engine, run in results["long"].items()
             if not run.get("same_bytes", 1)
         ),
+        *(f"{engine}: no worker was killed" for engine, run in results["killed"].items() if not run["killed"]),
         *(f"{engine}: other bytes after kills" for engine, run in results["killed"].items() if not run["same_bytes"]),
         *(f"killed jobs: {violation}" for violation in results["job_kills"]["violations"]),
         *(f"killed engines: {violation}" for violation in results["pool_kills"]["violations"]),

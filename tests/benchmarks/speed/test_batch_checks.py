@@ -102,6 +102,7 @@ def test_engines_that_do_not_agree_end_the_comparison(
         (("long", "local", "as_loop"), False, "local: not as a loop"),
         (("long", "spark", "same_bytes"), False, "spark: not the bytes of local"),
         (("killed", "local", "same_bytes"), False, "local: other bytes after kills"),
+        (("killed", "spark", "killed"), 0, "spark: no worker was killed"),
         (("job_kills", "violations"), ["kill 7: a part is lost"], "killed jobs: kill 7: a part is lost"),
         (("pool_kills", "violations"), ["kill 7: a worker is left"], "killed engines: kill 7: a worker is left"),
     ],
