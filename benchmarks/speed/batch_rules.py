@@ -48,20 +48,21 @@ def halves(memory: Sequence[Mapping[str, float]]) -> tuple[list[float], list[flo
     return first, [tenth["mb"] for tenth in memory[len(first) :]]
 
 
-def check_flat(engine: str, memory: Sequence[Mapping[str, float]]) -> None:
-    """End the benchmark with exit code 1 where the memory of a run is not flat."""
+def not_flat(memory: Sequence[Mapping[str, float]]) -> str | None:
+    """Return what is wrong with the memory of a run; None where it is flat."""
     grown = growth(memory)
     if grown is None:
-        raise SystemExit(f"{engine}: memory is known of one half of the run alone: measure it again, in one go")
+        return "memory is known of one half of the run alone: measure it again, in one go"
     if grown > MOST_GROWTH:
-        raise SystemExit(
-            f"{engine}: memory is not flat: it grows by {grown:.1%} in the second half, {MOST_GROWTH:.0%} is the most "
+        return (
+            f"memory is not flat: it grows by {grown:.1%} in the second half, {MOST_GROWTH:.0%} is the most "
             "(a run that was stopped begins with empty caches: measure it in one go)"
         )
+    return None
 
 
 def check_results(results: Mapping[str, Any]) -> None:
-    """End the benchmark with exit code 1 where engines do not give what a loop gives, or kills leave damage.
+    """End the benchmark with exit code 1: memory grows, engines do not give what a loop gives, or kills leave damage.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ def check_results(results: Mapping[str, Any]) -> None:
     """
     wrong = [
         *(f"{engine}: {run['failed']} requests failed" for engine, run in results["long"].items() if run["failed"]),
+        *(f"{engine}: {wrong}" for engine, run in results["long"].items() if (wrong := not_flat(run["memory"]))),
         *(f"{engine}: not as a loop" for engine, run in results["long"].items() if not run["as_loop"]),
         *(
             f"{engine}: not the bytes of local"
