@@ -32,7 +32,7 @@ def test_the_front_pages_are_short() -> None:
     assert len(PAGE.encode()) <= 25_000
 
 
-PACKAGES_OF_ITS_OWN = {"determinism", "batch"}  # each row names the Python and the numpy that it compares
+PACKAGES_OF_ITS_OWN = {"determinism"}  # each row names the Python and the numpy that it compares
 
 
 @pytest.mark.parametrize("name", sorted(committed.OF_TIME_AND_FAULTS - PACKAGES_OF_ITS_OWN))

@@ -110,8 +110,10 @@ def test_engines_that_do_not_agree_end_the_comparison(
     ],
 )
 def test_results_that_are_wrong_end_the_benchmark(place: tuple[str, ...], value: Any, message: str) -> None:
-    check_results(COMMITTED)
     results = copy.deepcopy(COMMITTED)
+    for run in results["long"].values():  # the page says which memory is not flat; all else of it must hold
+        run["memory"] = line(1000, 1000)
+    check_results(results)
     inner = results
     for name in place[:-1]:
         inner = inner[name]
