@@ -111,8 +111,9 @@ def test_engines_that_do_not_agree_end_the_comparison(
 )
 def test_results_that_are_wrong_end_the_benchmark(place: tuple[str, ...], value: Any, message: str) -> None:
     results = copy.deepcopy(COMMITTED)
-    for run in results["long"].values():  # the page says which memory is not flat; all else of it must hold
-        run["memory"] = line(1000, 1000)
+    results["long"]["local"]["memory"] = line(
+        1000, 1000
+    )  # is not flat, see below; all else that is published must hold
     check_results(results)
     inner = results
     for name in place[:-1]:
@@ -156,6 +157,16 @@ def test_memory_that_grows_at_the_beginning_alone_is_flat_and_what_goes_on_is_no
     for few in ([], line(1000)):
         assert growth(few) is None
         assert str(not_flat(few)).startswith("memory is known of one half of the run alone")
+
+
+GROWS = "0.3.0 grows by 8.6 % over 200,000 requests: memory that is freed and that the C library keeps"
+
+
+@pytest.mark.parametrize(
+    "engine", [pytest.param("local", marks=pytest.mark.xfail(reason=GROWS, strict=True)), "ray", "spark"]
+)
+def test_the_long_runs_that_are_published_are_flat(engine: str) -> None:
+    assert not_flat(COMMITTED["long"][engine]["memory"]) is None
 
 
 def test_the_table_says_what_is_not_flat_and_which_rows_were_compared(
